@@ -1,0 +1,5 @@
+//! Contract and stage layers of `toolfall`.
+
+mod content;
+
+pub use self::content::ContentBlock;

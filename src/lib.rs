@@ -1,0 +1,1 @@
+//! Tool calls through a tower stack.
