@@ -1,0 +1,110 @@
+//! The question and its answers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::arguments::Arguments;
+use crate::call::{CallId, CallView, Scope};
+
+/// A question to whoever approves calls: asked once per call, with every
+/// reason that the policies gave.
+#[derive(Clone, Debug)]
+pub struct ApprovalRequest {
+    view: CallView,
+    reason: Option<String>,
+}
+
+impl ApprovalRequest {
+    pub(crate) const fn new(view: CallView, reason: Option<String>) -> Self {
+        Self { view, reason }
+    }
+
+    /// The call, to show it: its arguments are the ones that will run.
+    pub const fn call(&self) -> &CallView {
+        &self.view
+    }
+
+    /// The model's id for the call.
+    pub fn call_id(&self) -> &CallId {
+        self.view.id()
+    }
+
+    /// The tool's name.
+    pub fn tool(&self) -> &str {
+        self.view.name()
+    }
+
+    /// The frozen arguments, the very ones that will run.
+    pub fn arguments(&self) -> Option<&Arguments> {
+        self.view.arguments()
+    }
+
+    /// On whose behalf the call is made.
+    pub fn scope(&self) -> Option<&Scope> {
+        self.view.scope()
+    }
+
+    /// Why the policies ask, joined by `; `; absent if none said.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
+    /// The caller's own token.
+    pub fn cancellation(&self) -> &CancellationToken {
+        self.view.cancellation()
+    }
+}
+
+/// The answer to an [`ApprovalRequest`]. Nothing here lasts beyond the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ApprovalOutcome {
+    /// This call may run.
+    AllowedOnce,
+    /// Refused.
+    Rejected,
+    /// The question was withdrawn.
+    Cancelled,
+    /// Nobody could answer.
+    Unavailable,
+}
+
+impl ApprovalOutcome {
+    /// The word used in records.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AllowedOnce => "allowed-once",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
+            Self::Unavailable => "unavailable",
+        }
+    }
+
+    /// Reads the word used in records; an unknown one is [`Unavailable`]
+    /// (never a grant).
+    ///
+    /// [`Unavailable`]: Self::Unavailable
+    pub fn from_wire(word: &str) -> Self {
+        match word {
+            "allowed-once" => Self::AllowedOnce,
+            "rejected" => Self::Rejected,
+            "cancelled" => Self::Cancelled,
+            _ => Self::Unavailable,
+        }
+    }
+}
+
+impl fmt::Display for ApprovalOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ApprovalOutcome {
+    type Err = std::convert::Infallible;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        Ok(Self::from_wire(word))
+    }
+}

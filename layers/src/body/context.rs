@@ -1,0 +1,192 @@
+//! What a running body can reach.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::call::{Call, CallView};
+use crate::error::{Part, StageError, pipeline_failure};
+use crate::outcome::{ContextMessage, ToolOutcome};
+use crate::panic::catch;
+
+/// The state of one dispatch; the first one of a call lies in the call.
+pub(crate) struct DispatchCell {
+    token: OnceLock<CancellationToken>,
+    concluded: AtomicBool,
+}
+
+impl DispatchCell {
+    pub(crate) const fn new() -> Self {
+        Self {
+            token: OnceLock::new(),
+            concluded: AtomicBool::new(false),
+        }
+    }
+}
+
+/// One dispatch of a call: shared by the body and by whoever drives it.
+#[derive(Clone)]
+pub(crate) struct Dispatch {
+    pub(crate) view: CallView,
+    pub(crate) replaced: Option<CancellationToken>,
+    own: Option<Arc<DispatchCell>>,
+}
+
+impl Dispatch {
+    pub(crate) fn new(view: CallView, replaced: Option<CancellationToken>) -> Self {
+        let own = if view.state().take_first_dispatch() {
+            None
+        } else {
+            Some(Arc::new(DispatchCell::new()))
+        };
+        Self {
+            view,
+            replaced,
+            own,
+        }
+    }
+
+    fn cell(&self) -> &DispatchCell {
+        match &self.own {
+            Some(cell) => cell,
+            None => &self.view.state().first_dispatch,
+        }
+    }
+
+    /// The body's own token, made when first asked for.
+    pub(crate) fn token(&self) -> &CancellationToken {
+        self.cell().token.get_or_init(|| {
+            let token = self
+                .replaced
+                .as_ref()
+                .unwrap_or_else(|| self.view.cancellation())
+                .child_token();
+            // The replacement may be unrelated to the caller's token.
+            if self.replaced.is_some() && self.view.cancellation().is_cancelled() {
+                token.cancel();
+            }
+            token
+        })
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.token().cancel();
+    }
+
+    /// Whether one of the sources of the body's token is cancelled; asks the
+    /// sources themselves, so nothing depends on a relay having run.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.view.cancellation().is_cancelled()
+            || self
+                .replaced
+                .as_ref()
+                .is_some_and(CancellationToken::is_cancelled)
+    }
+
+    pub(crate) fn concluded(&self) -> bool {
+        self.cell().concluded.load(Ordering::Acquire)
+    }
+}
+
+/// What a body gets beside its arguments.
+///
+/// It may be cloned and sent to tasks that the body starts. Once the dispatch
+/// has ended, what they add is ignored.
+#[derive(Clone)]
+pub struct BodyContext {
+    pub(crate) dispatch: Dispatch,
+}
+
+impl BodyContext {
+    /// The call that the body runs for.
+    pub fn call(&self) -> &CallView {
+        &self.dispatch.view
+    }
+
+    /// The body's token: cancelled with the caller's token, with whatever an
+    /// around stage put in its place, and when the body's future was dropped.
+    ///
+    /// A body that ignores it is waited for.
+    pub fn cancellation(&self) -> &CancellationToken {
+        self.dispatch.token()
+    }
+
+    /// Adds a message to be delivered after the batch's last result, also if
+    /// the body fails later. Never blocks; says whether it was kept.
+    pub fn defer_context(&self, context: ContextMessage) -> bool {
+        self.dispatch.view.state().defer(context)
+    }
+
+    /// Declares the model's turn finished if the body succeeds.
+    pub fn conclude_turn(&self) {
+        self.dispatch
+            .cell()
+            .concluded
+            .store(true, Ordering::Release);
+    }
+}
+
+impl fmt::Debug for BodyContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BodyContext")
+            .field("call", self.call())
+            .finish_non_exhaustive()
+    }
+}
+
+impl BodyContext {
+    pub(crate) const fn new(dispatch: Dispatch) -> Self {
+        Self { dispatch }
+    }
+}
+
+/// Counts one body; counts it out when dropped, and publishes the call's
+/// ending if that was left to the last body.
+pub(crate) struct BodyGuard(CallView);
+
+impl BodyGuard {
+    /// Counts a body in, unless the call is over or the record of its start
+    /// cannot be written; then the outcome instead.
+    pub(crate) fn enter(view: &CallView) -> Result<Self, ToolOutcome> {
+        let state = view.state();
+        if !state.gate.enter() {
+            return Err(ToolOutcome::aborted(state.was_entered()));
+        }
+        // From here on the guard counts out, whatever happens.
+        let guard = Self(view.clone());
+        if let Some(recorder) = &state.host.recorder
+            && !state.was_entered()
+        {
+            let written =
+                catch(|| recorder.started(view)).unwrap_or_else(|panic| Err(panic.into()));
+            written.map_err(|error| pipeline_failure(&StageError::new(Part::Recorder, error)))?;
+        }
+        state.mark_entered();
+        Ok(guard)
+    }
+}
+
+impl Drop for BodyGuard {
+    fn drop(&mut self) {
+        let state = self.0.state();
+        let (last, closed) = state.gate.exit();
+        if last {
+            state.wake_waiters();
+            if closed && let Some(ending) = state.take_ending() {
+                ending.publish();
+            }
+        }
+    }
+}
+
+impl Call for BodyContext {
+    fn view(&self) -> &CallView {
+        &self.dispatch.view
+    }
+
+    fn cancellation(&self) -> &CancellationToken {
+        self.dispatch.token()
+    }
+}

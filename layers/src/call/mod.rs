@@ -1,0 +1,17 @@
+//! A call, from the caller's request to the clearance that a body accepts.
+
+mod extensions;
+mod id;
+mod proof;
+mod request;
+mod scope;
+mod state;
+mod view;
+
+pub use self::extensions::Extensions;
+pub use self::id::{CallId, ExecutionToken};
+pub use self::proof::{ClearedCall, DecidedCall, ToolCall};
+pub use self::request::{CallRequest, IntoArguments};
+pub use self::scope::Scope;
+pub(crate) use self::state::CallState;
+pub use self::view::{Call, CallView};

@@ -1,0 +1,167 @@
+//! What a caller builds.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{CallId, ExecutionToken, Extensions, Scope};
+use crate::arguments::{Arguments, ArgumentsError};
+use crate::turn::Turn;
+
+/// A tool call as a caller asks for it: nothing is decided yet.
+///
+/// Every request carries a cancellation token; there is no default one. The
+/// request is consumed by the result stage, which mints the
+/// [`ToolCall`](crate::ToolCall) that the other stages see.
+///
+/// ```
+/// use tokio_util::sync::CancellationToken;
+/// use toolfall_layers::CallRequest;
+///
+/// let cancel = CancellationToken::new();
+/// let request = CallRequest::new("call_1", "read_file", r#"{"path":"a.txt"}"#, cancel);
+/// assert_eq!(request.name(), "read_file");
+/// ```
+pub struct CallRequest {
+    pub(crate) id: CallId,
+    pub(crate) root: Option<CallId>,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) arguments: Result<Arguments, ArgumentsError>,
+    pub(crate) parent: Option<ExecutionToken>,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) cancellation: CancellationToken,
+    pub(crate) extensions: Extensions,
+    pub(crate) turn: Option<Turn>,
+}
+
+impl CallRequest {
+    /// A call of the tool `name`, cancelled by `cancellation`.
+    ///
+    /// Arguments that cannot be kept exactly do not fail here: the call goes
+    /// through the result stage and is answered, without any policy or body
+    /// having run.
+    pub fn new(
+        id: impl Into<CallId>,
+        name: impl Into<Cow<'static, str>>,
+        arguments: impl IntoArguments,
+        cancellation: CancellationToken,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            root: None,
+            name: name.into(),
+            arguments: arguments.into_arguments(),
+            parent: None,
+            scope: None,
+            cancellation,
+            extensions: Extensions::new(),
+            turn: None,
+        }
+    }
+
+    /// Makes the call on behalf of `scope`.
+    pub fn with_scope(mut self, scope: Scope) -> Self {
+        self.scope = Some(scope);
+        self
+    }
+
+    /// Makes this a call that the execution `parent` asked for, below the
+    /// model's call `root`.
+    pub fn nested_in(mut self, parent: ExecutionToken, root: CallId) -> Self {
+        self.parent = Some(parent);
+        self.root = Some(root);
+        self
+    }
+
+    /// Gives the call its place in a batch; see [`crate::turn`].
+    pub fn with_turn(mut self, turn: Turn) -> Self {
+        self.turn = Some(turn);
+        self
+    }
+
+    /// Attaches `value` for custom layers.
+    pub fn with_extension<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.extensions.insert(value);
+        self
+    }
+
+    /// The model's id for the call.
+    pub fn id(&self) -> &CallId {
+        &self.id
+    }
+
+    /// The tool's name as the model wrote it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The arguments, or why they cannot be kept.
+    pub fn arguments(&self) -> Result<&Arguments, &ArgumentsError> {
+        self.arguments.as_ref()
+    }
+
+    /// On whose behalf the call is made.
+    pub fn scope(&self) -> Option<&Scope> {
+        self.scope.as_ref()
+    }
+
+    /// The caller's cancellation token.
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.cancellation
+    }
+
+    /// The data attached for custom layers.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
+    /// The same call with other arguments: for repair and rewriting, which
+    /// happen outside the pipeline, before anything is minted.
+    pub fn with_arguments(mut self, arguments: impl IntoArguments) -> Self {
+        self.arguments = arguments.into_arguments();
+        self
+    }
+}
+
+impl fmt::Debug for CallRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallRequest")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("arguments", &self.arguments)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What [`CallRequest::new`] takes for arguments: checked ones, or text to be
+/// checked.
+pub trait IntoArguments {
+    /// Checks the arguments, if that has not been done.
+    fn into_arguments(self) -> Result<Arguments, ArgumentsError>;
+}
+
+impl IntoArguments for Arguments {
+    fn into_arguments(self) -> Result<Arguments, ArgumentsError> {
+        Ok(self)
+    }
+}
+
+impl IntoArguments for Result<Arguments, ArgumentsError> {
+    fn into_arguments(self) -> Self {
+        self
+    }
+}
+
+impl IntoArguments for String {
+    fn into_arguments(self) -> Result<Arguments, ArgumentsError> {
+        Arguments::from_text(self)
+    }
+}
+
+impl IntoArguments for &str {
+    fn into_arguments(self) -> Result<Arguments, ArgumentsError> {
+        Arguments::from_text(self)
+    }
+}

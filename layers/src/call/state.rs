@@ -1,0 +1,214 @@
+//! What all views of one call share.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::task::Waker;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{CallId, CallView, ExecutionToken, Extensions, Scope};
+use crate::arguments::Arguments;
+use crate::body::{DispatchCell, Gate};
+use crate::catalog::Definition;
+use crate::outcome::{ContextMessage, DecidedBy, ToolOutcome};
+use crate::result_notify::{Ending, Host};
+use crate::turn::Turn;
+
+pub(crate) struct CallState {
+    pub(crate) token: ExecutionToken,
+    pub(crate) id: CallId,
+    pub(crate) root: Option<CallId>,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) arguments: Option<Arguments>,
+    pub(crate) parent: Option<ExecutionToken>,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) caller: CancellationToken,
+    pub(crate) extensions: Extensions,
+    pub(crate) turn: Option<Turn>,
+    pub(crate) host: Arc<Host>,
+    /// The definition seen at intake and the catalog's generation then: a
+    /// second look-up is only needed once something has changed. Weak, so
+    /// that a kept view does not keep a registration alive.
+    seen: OnceLock<(Weak<dyn Definition>, u64)>,
+    pub(crate) gate: Gate,
+    pub(crate) first_dispatch: DispatchCell,
+    pub(crate) decided_by: OnceLock<DecidedBy>,
+    flags: AtomicU8,
+    rare: Mutex<Option<Box<Rare>>>,
+}
+
+/// What most calls never need.
+#[derive(Default)]
+struct Rare {
+    contexts: Vec<ContextMessage>,
+    waiters: Vec<Waker>,
+    ending: Option<Ending>,
+    left_behind: Option<ToolOutcome>,
+}
+
+const ENTERED: u8 = 1;
+const GIVEN_UP: u8 = 2;
+const UNKNOWN_EFFECT: u8 = 4;
+const FIRST_DISPATCH_TAKEN: u8 = 8;
+const CONTEXTS: u8 = 16;
+const CONTEXTS_CLOSED: u8 = 32;
+
+impl CallState {
+    pub(crate) fn new(
+        request: crate::CallRequest,
+        arguments: Option<Arguments>,
+        host: Arc<Host>,
+    ) -> Self {
+        Self {
+            token: ExecutionToken::mint(),
+            id: request.id,
+            root: request.root,
+            name: request.name,
+            arguments,
+            parent: request.parent,
+            scope: request.scope,
+            caller: request.cancellation,
+            extensions: request.extensions,
+            turn: request.turn,
+            host,
+            seen: OnceLock::new(),
+            gate: Gate::new(),
+            first_dispatch: DispatchCell::new(),
+            decided_by: OnceLock::new(),
+            flags: AtomicU8::new(0),
+            rare: Mutex::new(None),
+        }
+    }
+
+    fn flag(&self, flag: u8) -> bool {
+        self.flags.load(Ordering::Acquire) & flag != 0
+    }
+
+    fn raise(&self, flag: u8) -> bool {
+        self.flags.fetch_or(flag, Ordering::AcqRel) & flag != 0
+    }
+
+    /// Whether a body has been entered, now or before.
+    pub(crate) fn was_entered(&self) -> bool {
+        self.flag(ENTERED)
+    }
+
+    pub(crate) fn mark_entered(&self) {
+        self.raise(ENTERED);
+    }
+
+    /// Whether the host asked to stop waiting for this call's bodies.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.flag(GIVEN_UP)
+    }
+
+    pub(crate) fn give_up(&self) {
+        self.raise(GIVEN_UP);
+        self.wake_waiters();
+    }
+
+    pub(crate) fn mark_effect_unknown(&self) {
+        self.raise(UNKNOWN_EFFECT);
+    }
+
+    pub(crate) fn is_effect_unknown(&self) -> bool {
+        self.flag(UNKNOWN_EFFECT)
+    }
+
+    /// Whether this is the call's first dispatch, which has its cell inline.
+    pub(crate) fn take_first_dispatch(&self) -> bool {
+        !self.raise(FIRST_DISPATCH_TAKEN)
+    }
+
+    fn with_rare<T>(&self, f: impl FnOnce(&mut Rare) -> T) -> T {
+        let mut rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner);
+        f(rare.get_or_insert_default())
+    }
+
+    /// Adds a context unless the dispatch has ended; says whether it was kept.
+    pub(crate) fn defer(&self, context: ContextMessage) -> bool {
+        if self.flag(CONTEXTS_CLOSED) {
+            return false;
+        }
+        self.raise(CONTEXTS);
+        self.with_rare(|rare| rare.contexts.push(context));
+        true
+    }
+
+    /// Ends the dispatch and takes the contexts that its bodies deferred.
+    pub(crate) fn close_contexts(&self) -> Vec<ContextMessage> {
+        if self.raise(CONTEXTS_CLOSED) || !self.flag(CONTEXTS) {
+            return Vec::new();
+        }
+        self.with_rare(|rare| std::mem::take(&mut rare.contexts))
+    }
+
+    pub(crate) fn add_waiter(&self, waker: &Waker) {
+        self.with_rare(|rare| {
+            if !rare.waiters.iter().any(|known| known.will_wake(waker)) {
+                rare.waiters.push(waker.clone());
+            }
+        });
+    }
+
+    pub(crate) fn wake_waiters(&self) {
+        let waiters = {
+            let mut rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner);
+            match rare.as_mut() {
+                Some(rare) => std::mem::take(&mut rare.waiters),
+                None => return,
+            }
+        };
+        for waiter in waiters {
+            waiter.wake();
+        }
+    }
+
+    pub(crate) fn store_ending(&self, ending: Ending) {
+        self.with_rare(|rare| rare.ending = Some(ending));
+    }
+
+    pub(crate) fn take_ending(&self) -> Option<Ending> {
+        let mut rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner);
+        rare.as_mut()?.ending.take()
+    }
+
+    /// Keeps the failure of a body whose future was dropped: it says more
+    /// than a generic cancellation.
+    pub(crate) fn leave_behind(&self, failure: ToolOutcome) {
+        self.with_rare(|rare| {
+            rare.left_behind.get_or_insert(failure);
+        });
+    }
+
+    pub(crate) fn take_left_behind(&self) -> Option<ToolOutcome> {
+        let mut rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner);
+        rare.as_mut()?.left_behind.take()
+    }
+
+    /// The tool's definition as the call's scope sees it now.
+    pub(crate) fn definition(&self, view: &CallView) -> Option<Arc<dyn Definition>> {
+        let catalog = self.host.catalog.as_ref()?;
+        if let Some((seen, generation)) = self.seen.get()
+            && catalog.generation() == *generation
+            && let Some(definition) = seen.upgrade()
+        {
+            return Some(definition);
+        }
+        catalog.resolve(view)
+    }
+}
+
+impl CallView {
+    /// The definition at intake, remembered for as long as nothing changes.
+    pub(crate) fn look_up(&self) -> Option<Arc<dyn Definition>> {
+        let state = self.state();
+        let catalog = state.host.catalog.as_ref()?;
+        // Read first: a change in between makes the memory stale, not wrong.
+        let generation = catalog.generation();
+        let definition = catalog.resolve(self)?;
+        let _ = state.seen.set((Arc::downgrade(&definition), generation));
+        Some(definition)
+    }
+}

@@ -1,0 +1,157 @@
+//! Reading a call, wherever it is in its fall.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::state::CallState;
+use super::{CallId, ExecutionToken, Extensions, Scope};
+use crate::arguments::Arguments;
+use crate::catalog::Definition;
+
+/// A cheap, shared, read-only view of one call.
+///
+/// Policies that wait own one; observers get one. Keeping it keeps neither
+/// the body nor its registration alive.
+#[derive(Clone)]
+pub struct CallView(pub(crate) Arc<CallState>);
+
+impl CallView {
+    pub(crate) fn state(&self) -> &Arc<CallState> {
+        &self.0
+    }
+
+    /// The model's id for the call, exactly as sent.
+    pub fn id(&self) -> &CallId {
+        &self.0.id
+    }
+
+    /// The id of the model's call at the top; the call's own id unless nested.
+    pub fn root_id(&self) -> &CallId {
+        self.0.root.as_ref().unwrap_or(&self.0.id)
+    }
+
+    /// The tool's name as the model wrote it.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The frozen arguments; absent only if they could not be kept exactly,
+    /// and then no policy and no body runs.
+    pub fn arguments(&self) -> Option<&Arguments> {
+        self.0.arguments.as_ref()
+    }
+
+    /// This execution's identity.
+    pub fn token(&self) -> ExecutionToken {
+        self.0.token
+    }
+
+    /// The execution that asked for this one, if it is nested.
+    pub fn parent(&self) -> Option<ExecutionToken> {
+        self.0.parent
+    }
+
+    /// On whose behalf the call is made.
+    pub fn scope(&self) -> Option<&Scope> {
+        self.0.scope.as_ref()
+    }
+
+    /// The caller's own cancellation token, whatever a wrapper replaced.
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.0.caller
+    }
+
+    /// Data that custom layers attached.
+    pub fn extensions(&self) -> &Extensions {
+        &self.0.extensions
+    }
+
+    /// What the catalog knows of the tool now, if there is a catalog and the
+    /// call's scope sees the tool.
+    pub fn definition(&self) -> Option<Arc<dyn Definition>> {
+        self.0.definition(self)
+    }
+
+    /// Whether a body of this call has been entered.
+    pub fn was_entered(&self) -> bool {
+        self.0.was_entered()
+    }
+}
+
+impl fmt::Debug for CallView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallView")
+            .field("id", self.id())
+            .field("name", &self.name())
+            .field("arguments", &self.arguments())
+            .field("scope", &self.scope())
+            .finish_non_exhaustive()
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::CallView {}
+    impl Sealed for crate::BodyContext {}
+    impl Sealed for crate::ToolCall {}
+    impl Sealed for crate::DecidedCall {}
+    impl Sealed for crate::ClearedCall {}
+}
+
+/// What every form of a call can tell: write a custom layer once against
+/// this and it fits anywhere in the stack.
+///
+/// Sealed and dyn-compatible. Nothing here changes a call.
+pub trait Call: sealed::Sealed + Send + Sync {
+    /// The shared view, from which the rest is read.
+    fn view(&self) -> &CallView;
+
+    /// The model's id for the call, exactly as sent.
+    fn id(&self) -> &CallId {
+        self.view().id()
+    }
+
+    /// The tool's name as the model wrote it.
+    fn name(&self) -> &str {
+        self.view().name()
+    }
+
+    /// The frozen arguments; see [`CallView::arguments`].
+    fn arguments(&self) -> Option<&Arguments> {
+        self.view().arguments()
+    }
+
+    /// This execution's identity.
+    fn token(&self) -> ExecutionToken {
+        self.view().token()
+    }
+
+    /// The execution that asked for this one, if it is nested.
+    fn parent(&self) -> Option<ExecutionToken> {
+        self.view().parent()
+    }
+
+    /// On whose behalf the call is made.
+    fn scope(&self) -> Option<&Scope> {
+        self.view().scope()
+    }
+
+    /// The token that cancels the call here: the caller's own, or, inside an
+    /// around stage that replaced it, the replacement.
+    fn cancellation(&self) -> &CancellationToken {
+        self.view().cancellation()
+    }
+
+    /// Data that custom layers attached.
+    fn extensions(&self) -> &Extensions {
+        self.view().extensions()
+    }
+}
+
+impl Call for CallView {
+    fn view(&self) -> &CallView {
+        self
+    }
+}

@@ -1,0 +1,262 @@
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use super::ending::{EndingGuard, Final};
+use super::{Ending, Host, Recorded};
+use crate::arguments::ArgumentsError;
+use crate::body::Settled;
+use crate::call::{CallRequest, CallState, CallView, ToolCall};
+use crate::error::{BoxError, Part, StageError, pipeline_failure};
+use crate::outcome::{ErrorInfo, FailureKind, ToolOutcome, ToolResult, code};
+use crate::panic::catch;
+use crate::ready::ReadyCall;
+use crate::span::call_span;
+
+pin_project! {
+    /// The future of [`ResultNotify`](super::ResultNotify).
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping it ends the call: its result is recorded and observers are
+    /// notified, at once if no body runs, else when the last body, cancelled
+    /// and driven elsewhere, has come to its end.
+    pub struct ResponseFuture<S>
+    where
+        S: Service<ToolCall>,
+    {
+        #[pin]
+        state: State<S>,
+        // After the inner future, so that bodies are let go of first.
+        ending: EndingGuard,
+    }
+}
+
+type Recording = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
+
+pin_project! {
+    #[project = StateProj]
+    enum State<S>
+    where
+        S: Service<ToolCall>,
+    {
+        Intake { service: Option<S>, refused: Option<ArgumentsError> },
+        Recording { recording: Recording, service: Option<S>, refused: Option<ArgumentsError> },
+        Calling { #[pin] calling: ReadyCall<S, ToolCall> },
+        // From here on the inner future is gone.
+        Committing,
+        Settling { settled: Settled },
+        Done,
+    }
+}
+
+impl<S: Service<ToolCall>> ResponseFuture<S> {
+    pub(super) fn new(service: S, host: Arc<Host>, mut request: CallRequest) -> Self {
+        let (arguments, refused) =
+            match std::mem::replace(&mut request.arguments, Err(ArgumentsError::taken())) {
+                Ok(arguments) => (Some(arguments), None),
+                Err(error) => (None, Some(error)),
+            };
+        let view = CallView(Arc::new(CallState::new(request, arguments, host.clone())));
+        let finalizer = catch(|| view.look_up()).ok().flatten();
+        let span = call_span(&view, finalizer.is_some());
+        let finalizer = finalizer.filter(|tool| catch(|| tool.has_finalizer()).unwrap_or(true));
+        Self {
+            state: State::Intake {
+                service: Some(service),
+                refused,
+            },
+            ending: EndingGuard(Some(Ending {
+                view,
+                host,
+                finalizer,
+                outcome: None,
+                span,
+            })),
+        }
+    }
+}
+
+impl<S> Future for ResponseFuture<S>
+where
+    S: Service<ToolCall, Response = ToolOutcome>,
+    S::Error: Into<BoxError>,
+{
+    type Output = Result<ToolResult, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let span = this
+            .ending
+            .0
+            .as_ref()
+            .expect("polled after completion")
+            .span
+            .clone();
+        let _in_span = span.enter();
+        loop {
+            let ending = this.ending.0.as_mut().expect("polled after completion");
+            // What is `Some` here is the end of the way in or of the inner
+            // stack; a panic anywhere inside is one, too.
+            let step = catch(|| this.state.as_mut().step(ending, cx));
+            let outcome = match step {
+                Ok(Step::Pending) => return Poll::Pending,
+                Ok(Step::Next) => continue,
+                Ok(Step::Ended(outcome)) => outcome,
+                Ok(Step::Published) => {
+                    let ending = this.ending.0.take().expect("taken once");
+                    return Poll::Ready(Ok(ending.publish()));
+                }
+                Err(panic) => pipeline_failure(&panic),
+            };
+            ending.outcome = Some(outcome);
+            // Dropping the inner future is user code as well.
+            let _ = catch(|| this.state.as_mut().set(State::Committing));
+            if let Some(turn) = &ending.view.state().turn {
+                turn.settle();
+            }
+        }
+    }
+}
+
+enum Step {
+    Pending,
+    Next,
+    Ended(ToolOutcome),
+    Published,
+}
+
+impl<S> State<S>
+where
+    S: Service<ToolCall, Response = ToolOutcome>,
+    S::Error: Into<BoxError>,
+{
+    fn step(mut self: Pin<&mut Self>, ending: &mut Ending, cx: &mut Context<'_>) -> Step {
+        match self.as_mut().project() {
+            StateProj::Intake { service, refused } => {
+                let recorded = match &ending.host.recorder {
+                    Some(recorder) => recorder.call(&ending.view),
+                    None => Recorded::Now(Ok(())),
+                };
+                match recorded {
+                    Recorded::Now(Ok(())) => {
+                        let (service, refused) = (service.take(), refused.take());
+                        self.begin(ending, service, refused)
+                    }
+                    Recorded::Now(Err(error)) => Step::Ended(unrecorded(error)),
+                    Recorded::Later(recording) => {
+                        let (service, refused) = (service.take(), refused.take());
+                        self.set(Self::Recording {
+                            recording,
+                            service,
+                            refused,
+                        });
+                        Step::Next
+                    }
+                }
+            }
+            StateProj::Recording {
+                recording,
+                service,
+                refused,
+            } => match recording.as_mut().poll(cx) {
+                Poll::Pending => Step::Pending,
+                Poll::Ready(Err(error)) => Step::Ended(unrecorded(error)),
+                Poll::Ready(Ok(())) => {
+                    let (service, refused) = (service.take(), refused.take());
+                    self.begin(ending, service, refused)
+                }
+            },
+            StateProj::Calling { calling } => match calling.poll(cx) {
+                Poll::Pending => Step::Pending,
+                Poll::Ready(Ok(outcome)) => Step::Ended(rendered(&ending.view, outcome)),
+                Poll::Ready(Err(error)) => Step::Ended(failure(error.into())),
+            },
+            StateProj::Committing => {
+                if let Some(turn) = &ending.view.state().turn
+                    && turn.poll_commit(cx).is_pending()
+                {
+                    return Step::Pending;
+                }
+                // Only now may no further body begin: one that does is waited
+                // for below, one that comes later is refused.
+                if ending.view.state().gate.close() {
+                    self.set(Self::Done);
+                    return Step::Published;
+                }
+                match Settled::wait(&ending.view) {
+                    Some(settled) => self.set(Self::Settling { settled }),
+                    None => return Step::Published,
+                }
+                Step::Next
+            }
+            StateProj::Settling { settled } => match Pin::new(settled).poll(cx) {
+                Poll::Pending => Step::Pending,
+                Poll::Ready(()) => Step::Published,
+            },
+            StateProj::Done => Step::Published,
+        }
+    }
+
+    /// Refuses what can never run, and starts what can.
+    fn begin(
+        mut self: Pin<&mut Self>,
+        ending: &mut Ending,
+        service: Option<S>,
+        refused: Option<ArgumentsError>,
+    ) -> Step {
+        let view = &ending.view;
+        if let Some(error) = refused {
+            return Step::Ended(unkept(&error));
+        }
+        if view.cancellation().is_cancelled() {
+            return Step::Ended(ToolOutcome::aborted(false));
+        }
+        if let Some(catalog) = &ending.host.catalog
+            && let Some(refusal) = catalog.refuse(view)
+        {
+            // A call that could never run has no tool to finalize it.
+            ending.finalizer = None;
+            return Step::Ended(refusal);
+        }
+        let call = ToolCall::mint(view.state().clone());
+        let service = service.expect("the way in is taken once");
+        self.set(Self::Calling {
+            calling: ReadyCall::new(service, call),
+        });
+        Step::Next
+    }
+}
+
+/// A success that was made outside the guard stage has not been judged yet.
+fn rendered(view: &CallView, outcome: ToolOutcome) -> ToolOutcome {
+    if !outcome.is_success() || outcome.is_rendered_for(view) {
+        return outcome;
+    }
+    crate::guard::authored(view, &outcome).unwrap_or_else(failure)
+}
+
+fn failure(error: BoxError) -> ToolOutcome {
+    match error.downcast::<Final>() {
+        Ok(last) => last.0,
+        Err(error) => pipeline_failure(&*error),
+    }
+}
+
+fn unrecorded(error: BoxError) -> ToolOutcome {
+    pipeline_failure(&StageError::new(Part::Recorder, error))
+}
+
+/// The failure for arguments that cannot be kept exactly.
+fn unkept(error: &ArgumentsError) -> ToolOutcome {
+    ToolOutcome::failure(format!(
+        "tool execution arguments must be losslessly JSON-serializable: {error}"
+    ))
+    .with_info(ErrorInfo::new("ToolArgsError", code::INVALID_ARGS))
+    .of_kind(FailureKind::InvalidArguments)
+}

@@ -1,0 +1,45 @@
+use std::task::{Context, Poll};
+
+use tower_service::Service;
+
+use super::{ResponseFuture, TimeoutLayer};
+use crate::call::{Call as _, ClearedCall};
+use crate::outcome::ToolOutcome;
+
+/// Cancels dispatches that take longer than their budget.
+#[derive(Clone, Debug)]
+pub struct Timeout<S> {
+    inner: S,
+    config: TimeoutLayer,
+}
+
+impl<S> Timeout<S> {
+    pub(crate) const fn new(inner: S, config: TimeoutLayer) -> Self {
+        Self { inner, config }
+    }
+}
+
+impl<S> Service<ClearedCall> for Timeout<S>
+where
+    S: Service<ClearedCall, Response = ToolOutcome>,
+{
+    type Response = ToolOutcome;
+    type Error = S::Error;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, call: ClearedCall) -> Self::Future {
+        let declared = call.view().definition().and_then(|tool| tool.budget());
+        let Some(budget) = declared.or(self.config.default) else {
+            return ResponseFuture::untimed(self.inner.call(call));
+        };
+        let view = call.view().clone();
+        let upstream = call.cancellation().clone();
+        let token = upstream.child_token();
+        let future = self.inner.call(call.with_child(token.clone()));
+        ResponseFuture::timed(future, view, upstream, token, budget, self.config.grace)
+    }
+}
