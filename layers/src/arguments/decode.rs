@@ -8,15 +8,12 @@ use std::borrow::Cow;
 
 use serde::{
     Deserialize,
-    de::{
-        DeserializeSeed, Deserializer, EnumAccess, Error as _, IgnoredAny, IntoDeserializer,
-        MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor, value::BorrowedStrDeserializer,
-    },
+    de::{Deserializer, Error as _, IgnoredAny, IntoDeserializer, Unexpected, Visitor},
     forward_to_deserialize_any,
 };
 
 use super::{
-    decode_name::NameDecoder,
+    decode_items::{Items, Raw},
     error::DecodeError,
     number::{self, Number},
     scan::Fault,
@@ -24,7 +21,7 @@ use super::{
 };
 
 /// How `serde_json::value::RawValue` asks for the text of a value.
-const RAW_VALUE: &str = "$serde_json::private::RawValue";
+pub(super) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 /// Reads a `T` from `text`, which [`check_json`](super::check_json) accepted.
 pub(super) fn decode<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, DecodeError> {
@@ -48,7 +45,7 @@ struct Detail {
 
 impl Error {
     #[cold]
-    fn or_at(mut self, at: usize) -> Self {
+    pub(super) fn or_at(mut self, at: usize) -> Self {
         self.0.at.get_or_insert(at);
         self
     }
@@ -81,13 +78,13 @@ impl serde::de::Error for Error {
 
 pub(super) struct Decoder<'de> {
     text: &'de str,
-    pos: usize,
+    pub(super) pos: usize,
 }
 
 impl<'de> Decoder<'de> {
     /// The next byte that is not white space.
     #[inline]
-    fn peek(&mut self) -> Option<u8> {
+    pub(super) fn peek(&mut self) -> Option<u8> {
         loop {
             let byte = *self.text.as_bytes().get(self.pos)?;
             if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
@@ -97,7 +94,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), Error> {
+    pub(super) fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), Error> {
         if self.peek() == Some(byte) {
             self.pos += 1;
             return Ok(());
@@ -106,7 +103,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Reads the string whose opening quote is next.
-    fn string(&mut self) -> Result<Cow<'de, str>, Error> {
+    pub(super) fn string(&mut self) -> Result<Cow<'de, str>, Error> {
         let start = self.pos + 1;
         let quoted = string::read(self.text.as_bytes(), start)?;
         self.pos = quoted.close + 1;
@@ -264,136 +261,5 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     forward_to_deserialize_any! {
         bool f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
         tuple_struct map identifier ignored_any
-    }
-}
-
-/// The items of a list, the members of an object, or the one member of an
-/// enum's object.
-struct Items<'a, 'de> {
-    decoder: &'a mut Decoder<'de>,
-    first: bool,
-}
-
-impl<'a, 'de> Items<'a, 'de> {
-    fn new(decoder: &'a mut Decoder<'de>) -> Self {
-        Self {
-            decoder,
-            first: true,
-        }
-    }
-
-    /// Goes to the next item; `false` at the container's end.
-    fn advance(&mut self, close: u8) -> Result<bool, Error> {
-        if self.decoder.peek() == Some(close) {
-            return Ok(false);
-        }
-        if !std::mem::take(&mut self.first) {
-            self.decoder.expect(b',', "`,`")?;
-        }
-        Ok(true)
-    }
-
-    fn name<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<K::Value, Error> {
-        if self.decoder.peek() != Some(b'"') {
-            return Err(Fault::new(self.decoder.pos, "a name in double quotes").into());
-        }
-        let start = self.decoder.pos;
-        let name = self.decoder.string()?;
-        seed.deserialize(NameDecoder(name))
-            .map_err(|error| error.or_at(start))
-    }
-}
-
-impl<'de> SeqAccess<'de> for Items<'_, 'de> {
-    type Error = Error;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Error> {
-        if !self.advance(b']')? {
-            return Ok(None);
-        }
-        seed.deserialize(&mut *self.decoder).map(Some)
-    }
-}
-
-impl<'de> MapAccess<'de> for Items<'_, 'de> {
-    type Error = Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Error> {
-        if !self.advance(b'}')? {
-            return Ok(None);
-        }
-        self.name(seed).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
-        self.decoder.expect(b':', "`:`")?;
-        seed.deserialize(&mut *self.decoder)
-    }
-}
-
-impl<'de> EnumAccess<'de> for Items<'_, 'de> {
-    type Error = Error;
-    type Variant = Self;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(mut self, seed: V) -> Result<(V::Value, Self), Error> {
-        let variant = self.name(seed)?;
-        self.decoder.expect(b':', "`:`")?;
-        Ok((variant, self))
-    }
-}
-
-impl<'de> VariantAccess<'de> for Items<'_, 'de> {
-    type Error = Error;
-
-    fn unit_variant(self) -> Result<(), Error> {
-        Deserialize::deserialize(self.decoder)
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
-        seed.deserialize(self.decoder)
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _len: usize, visitor: V) -> Result<V::Value, Error> {
-        self.decoder.deserialize_seq(visitor)
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        self.decoder.deserialize_struct("", fields, visitor)
-    }
-}
-
-/// Hands a value's text to `RawValue`, in the shape it asks for.
-struct Raw<'de>(Option<&'de str>);
-
-impl<'de> MapAccess<'de> for Raw<'de> {
-    type Error = Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Error> {
-        if self.0.is_none() {
-            return Ok(None);
-        }
-        seed.deserialize(BorrowedStrDeserializer::new(RAW_VALUE))
-            .map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
-        let text = self
-            .0
-            .take()
-            .ok_or_else(|| Error::custom("the value was taken already"))?;
-        seed.deserialize(BorrowedStrDeserializer::new(text))
     }
 }

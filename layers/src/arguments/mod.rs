@@ -38,6 +38,7 @@
 //! ```
 
 mod decode;
+mod decode_items;
 mod decode_name;
 mod digest;
 mod echo;
@@ -49,6 +50,7 @@ mod scan;
 mod string;
 mod value;
 mod write;
+mod write_compound;
 
 use std::{
     fmt,

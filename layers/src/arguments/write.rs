@@ -10,6 +10,7 @@ use super::{
     pointer::pointer,
     scan::{MAX_DEPTH, MAX_TEXT, PRIVATE},
     string,
+    write_compound::Compound,
 };
 
 /// The compact text of `value`. Names and numbers are left to be checked.
@@ -49,11 +50,11 @@ impl ser::Error for Error {
 pub(super) struct Writer {
     out: String,
     /// How many containers are open.
-    open: usize,
+    pub(super) open: usize,
 }
 
 impl Writer {
-    fn put(&mut self, text: &str) -> Result<(), Error> {
+    pub(super) fn put(&mut self, text: &str) -> Result<(), Error> {
         if self.out.len() + text.len() > MAX_TEXT {
             return Err(Error(
                 ArgumentsErrorKind::TooLarge,
@@ -71,7 +72,7 @@ impl Writer {
         self.put("")
     }
 
-    fn put_string(&mut self, text: &str) -> Result<(), Error> {
+    pub(super) fn put_string(&mut self, text: &str) -> Result<(), Error> {
         self.put("\"")?;
         let mut plain = 0;
         for (at, byte) in text.bytes().enumerate() {
@@ -138,7 +139,7 @@ impl Writer {
     }
 
     /// Writes a name: what the key writes, if that can stand in quotes.
-    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+    pub(super) fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
         let start = self.out.len();
         key.serialize(&mut *self)?;
         let token = &self.out[start..];
@@ -159,7 +160,7 @@ impl Writer {
 
     /// Writes the text inside the string that `value` writes: how
     /// `serde_json` passes on raw values and numbers kept as digits.
-    fn verbatim<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+    pub(super) fn verbatim<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
         let start = self.out.len();
         value.serialize(&mut *self)?;
         let token = self.out.split_off(start);
@@ -320,115 +321,3 @@ impl<'a> Serializer for &'a mut Writer {
         self.compound("{", "}}")
     }
 }
-
-/// A container that is being written.
-pub(super) struct Compound<'a> {
-    writer: &'a mut Writer,
-    close: &'static str,
-    first: bool,
-    /// The one field's text stands for itself.
-    verbatim: bool,
-}
-
-impl Compound<'_> {
-    fn comma(&mut self) -> Result<(), Error> {
-        if std::mem::take(&mut self.first) {
-            Ok(())
-        } else {
-            self.writer.put(",")
-        }
-    }
-
-    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.comma()?;
-        value.serialize(&mut *self.writer)
-    }
-
-    fn name<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        self.comma()?;
-        self.writer.key(key)
-    }
-
-    fn member<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.writer.put(":")?;
-        value.serialize(&mut *self.writer)
-    }
-
-    fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Error> {
-        if self.verbatim {
-            return self.writer.verbatim(value);
-        }
-        self.comma()?;
-        self.writer.put_string(name)?;
-        self.member(value)
-    }
-
-    fn close(self) -> Result<(), Error> {
-        self.writer.open -= self.close.len();
-        self.writer.put(self.close)
-    }
-}
-
-macro_rules! lists {
-    ($($trait:ident $method:ident,)*) => {$(
-        impl ser::$trait for Compound<'_> {
-            type Ok = ();
-            type Error = Error;
-
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-                self.item(value)
-            }
-
-            fn end(self) -> Result<(), Error> {
-                self.close()
-            }
-        }
-    )*};
-}
-
-lists! {
-    SerializeSeq serialize_element,
-    SerializeTuple serialize_element,
-    SerializeTupleStruct serialize_field,
-    SerializeTupleVariant serialize_field,
-}
-
-impl ser::SerializeMap for Compound<'_> {
-    type Ok = ();
-    type Error = Error;
-
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        self.name(key)
-    }
-
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.member(value)
-    }
-
-    fn end(self) -> Result<(), Error> {
-        self.close()
-    }
-}
-
-macro_rules! objects {
-    ($($trait:ident,)*) => {$(
-        impl ser::$trait for Compound<'_> {
-            type Ok = ();
-            type Error = Error;
-
-            fn serialize_field<T: Serialize + ?Sized>(
-                &mut self,
-                name: &'static str,
-                value: &T,
-            ) -> Result<(), Error> {
-                self.field(name, value)
-            }
-
-            fn end(self) -> Result<(), Error> {
-                self.close()
-            }
-        }
-    )*};
-}
-
-objects! { SerializeStruct, SerializeStructVariant, }
