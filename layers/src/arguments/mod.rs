@@ -7,15 +7,6 @@
 //! model sent. The tree ([`Arguments::value`]) and the
 //! [digest](Arguments::digest) are built when somebody first asks for them.
 //!
-//! | text | what becomes of it |
-//! |---|---|
-//! | absent, empty, white space, `null` | `{}` counts; the text is kept |
-//! | JSON | kept |
-//! | JSON with a name twice in one object, a number past 64 bits, more than [`MAX_DEPTH`] levels | [`ArgumentsError`] |
-//! | no JSON | kept as text; [`Arguments::malformed`] says where it goes wrong |
-//!
-//! Nothing is repaired and nothing is guessed.
-//!
 //! # Example
 //!
 //! ```
@@ -72,8 +63,16 @@ const ECHO: usize = 200;
 
 /// The arguments of one call: an exact, immutable text and what it stands for.
 ///
-/// A clone shares everything. Two are equal if their texts are. See the
-/// [module docs](self) for what is accepted.
+/// A clone shares everything. Two are equal if their texts are.
+///
+/// | text | what becomes of it |
+/// |---|---|
+/// | absent, empty, white space, `null` | `{}` counts; the text is kept |
+/// | JSON | kept |
+/// | JSON with a name twice in one object, a number past 64 bits, more than [`MAX_DEPTH`] levels | [`ArgumentsError`] |
+/// | no JSON | kept as text; [`Arguments::malformed`] says where it goes wrong |
+///
+/// Nothing is repaired and nothing is guessed.
 #[derive(Clone)]
 pub struct Arguments(Arc<Inner>);
 

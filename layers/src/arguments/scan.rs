@@ -19,9 +19,6 @@ pub const MAX_TEXT: usize = 16 * 1024 * 1024;
 /// on which of its features any crate of the build has switched on.
 pub(super) const PRIVATE: &str = "$serde_json::private::";
 
-/// How many containers may be open at once.
-const LEVELS: usize = MAX_DEPTH + 1;
-
 /// Where the text stops being JSON, and what would have been right there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault {
@@ -39,7 +36,7 @@ impl Fault {
 ///
 /// The check does not depend on which features of `serde_json` the build has
 /// switched on, needs a bounded stack whatever the text, and allocates only
-/// for objects of more than 16 names.
+/// where the objects that are open have some 15 names or more.
 ///
 /// ```
 /// use toolfall_layers::{ArgumentsErrorKind, CheckError, check_json};
@@ -69,7 +66,6 @@ pub fn check_json(text: &str) -> Result<(), CheckError> {
         pos: 0,
         objects: 0,
         depth: 0,
-        bases: [0; LEVELS],
         names: Names::new(),
         lossy: None,
     };
@@ -126,15 +122,18 @@ struct Scan<'a> {
     /// One bit a level, the innermost lowest: set for objects.
     objects: u128,
     depth: usize,
-    /// Where in `names` the names of each open object start.
-    bases: [u32; LEVELS],
     names: Names,
     lossy: Option<Lossy>,
 }
 
 impl Scan<'_> {
     fn run(&mut self) -> Result<(), Stop> {
+        // Where a name comes next: what to expect there.
+        let mut due = None;
         'value: loop {
+            if let Some(expected) = due.take() {
+                self.name(expected)?;
+            }
             match self.peek() {
                 Some(b'"') => {
                     self.pos = string::read(self.text.as_bytes(), self.pos + 1)?.close + 1;
@@ -145,7 +144,7 @@ impl Scan<'_> {
                     if self.peek() == Some(b'}') {
                         self.close();
                     } else {
-                        self.name("a name in double quotes or `}`")?;
+                        due = Some("a name in double quotes or `}`");
                         continue 'value;
                     }
                 }
@@ -168,7 +167,7 @@ impl Scan<'_> {
                     Some(b',') => {
                         self.pos += 1;
                         if object {
-                            self.name("a name in double quotes after the comma")?;
+                            due = Some("a name in double quotes after the comma");
                         }
                         continue 'value;
                     }
@@ -199,11 +198,12 @@ impl Scan<'_> {
 
     #[inline]
     fn open(&mut self, object: bool) -> Result<(), Stop> {
-        let Some(base) = self.bases.get_mut(self.depth) else {
+        if self.depth > MAX_DEPTH {
             return Err(Stop::TooDeep(self.pos));
-        };
-        // `MAX_TEXT` bounds the number of names far below 2^32.
-        *base = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        }
+        if object {
+            self.names.open();
+        }
         self.depth += 1;
         self.objects = self.objects << 1 | u128::from(object);
         self.pos += 1;
@@ -214,11 +214,10 @@ impl Scan<'_> {
     fn close(&mut self) {
         self.pos += 1;
         self.depth -= 1;
-        if self.objects & 1 == 1 {
-            let base = self.bases[self.depth] as usize;
-            if let Some(name) = self.names.close(base, self.text) {
-                self.keep(ArgumentsErrorKind::DuplicateName, name.start as usize - 1);
-            }
+        if self.objects & 1 == 1
+            && let Some(name) = self.names.close(self.text)
+        {
+            self.keep(ArgumentsErrorKind::DuplicateName, name.quote());
         }
         self.objects >>= 1;
     }
@@ -231,14 +230,8 @@ impl Scan<'_> {
         }
         let quote = self.pos;
         let quoted = string::read(self.text.as_bytes(), quote + 1)?;
-        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        let name = Name {
-            start: place(quote + 1),
-            end: place(quoted.close),
-            escaped: quoted.escaped,
-        };
-        let base = self.bases[self.depth - 1] as usize;
-        if self.names.push(base, name, self.text) {
+        let name = Name::new(quote, quoted);
+        if self.names.push(name, self.text) {
             self.keep(ArgumentsErrorKind::DuplicateName, quote);
         }
         if name.starts_with(self.text, PRIVATE) {
