@@ -27,7 +27,8 @@ pub struct CallRequest {
     pub(crate) id: CallId,
     pub(crate) root: Option<CallId>,
     pub(crate) name: Cow<'static, str>,
-    pub(crate) arguments: Result<Arguments, ArgumentsError>,
+    // Boxed: it is rare, and the request is moved often.
+    pub(crate) arguments: Result<Arguments, Box<ArgumentsError>>,
     pub(crate) parent: Option<ExecutionToken>,
     pub(crate) scope: Option<Scope>,
     pub(crate) cancellation: CancellationToken,
@@ -51,7 +52,7 @@ impl CallRequest {
             id: id.into(),
             root: None,
             name: name.into(),
-            arguments: arguments.into_arguments(),
+            arguments: arguments.into_arguments().map_err(Box::new),
             parent: None,
             scope: None,
             cancellation,
@@ -98,7 +99,7 @@ impl CallRequest {
 
     /// The arguments, or why they cannot be kept.
     pub fn arguments(&self) -> Result<&Arguments, &ArgumentsError> {
-        self.arguments.as_ref()
+        self.arguments.as_ref().map_err(|error| &**error)
     }
 
     /// On whose behalf the call is made.
@@ -119,7 +120,7 @@ impl CallRequest {
     /// The same call with other arguments: for repair and rewriting, which
     /// happen outside the pipeline, before anything is minted.
     pub fn with_arguments(mut self, arguments: impl IntoArguments) -> Self {
-        self.arguments = arguments.into_arguments();
+        self.arguments = arguments.into_arguments().map_err(Box::new);
         self
     }
 }

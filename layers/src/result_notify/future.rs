@@ -9,7 +9,7 @@ use tower_service::Service;
 
 use super::ending::{EndingGuard, Final};
 use super::{Ending, Host, Recorded};
-use crate::arguments::ArgumentsError;
+use crate::arguments::{Arguments, ArgumentsError};
 use crate::body::Settled;
 use crate::call::{CallRequest, CallState, CallView, ToolCall};
 use crate::error::{BoxError, Part, StageError, pipeline_failure};
@@ -45,8 +45,8 @@ pin_project! {
     where
         S: Service<ToolCall>,
     {
-        Intake { service: Option<S>, refused: Option<ArgumentsError> },
-        Recording { recording: Recording, service: Option<S>, refused: Option<ArgumentsError> },
+        Intake { service: Option<S>, refused: Option<Box<ArgumentsError>> },
+        Recording { recording: Recording, service: Option<S>, refused: Option<Box<ArgumentsError>> },
         Calling { #[pin] calling: ReadyCall<S, ToolCall> },
         // From here on the inner future is gone.
         Committing,
@@ -58,7 +58,7 @@ pin_project! {
 impl<S: Service<ToolCall>> ResponseFuture<S> {
     pub(super) fn new(service: S, host: Arc<Host>, mut request: CallRequest) -> Self {
         let (arguments, refused) =
-            match std::mem::replace(&mut request.arguments, Err(ArgumentsError::taken())) {
+            match std::mem::replace(&mut request.arguments, Ok(Arguments::empty())) {
                 Ok(arguments) => (Some(arguments), None),
                 Err(error) => (None, Some(error)),
             };
@@ -208,7 +208,7 @@ where
         mut self: Pin<&mut Self>,
         ending: &mut Ending,
         service: Option<S>,
-        refused: Option<ArgumentsError>,
+        refused: Option<Box<ArgumentsError>>,
     ) -> Step {
         let view = &ending.view;
         if let Some(error) = refused {
