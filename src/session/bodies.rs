@@ -57,6 +57,8 @@ pub struct StartedRecord {
 ///
 /// It holds what was shown and how the call ended, never the tool's canonical
 /// value.
+// Each flag is a field of the line of its own, and all combinations occur.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResultRecord {
     /// The call's ordinal.

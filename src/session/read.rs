@@ -11,6 +11,9 @@ use super::record::Record;
 /// The longest line that is read or written unless said otherwise, in bytes: 64 MiB.
 pub const MAX_LINE: usize = 64 << 20;
 
+/// How many characters of what was found an error shows.
+const FOUND: usize = 200;
+
 /// A record and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
@@ -95,11 +98,17 @@ impl<R: BufRead> LogReader<R> {
     }
 
     fn error(&self, expected: impl Into<String>, found: impl Into<String>) -> ReadError {
+        let mut found = found.into();
+        // It may quote the line, which may be long.
+        if let Some((cut, _)) = found.char_indices().nth(FOUND) {
+            found.truncate(cut);
+            found.push('…');
+        }
         ReadError {
             file: self.file.clone(),
             line: self.next,
             expected: expected.into(),
-            found: found.into(),
+            found,
             source: None,
         }
     }
