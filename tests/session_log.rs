@@ -244,7 +244,7 @@ fn threads_share_one_log_without_gaps_or_mixed_lines() {
 fn what_could_not_be_read_back_is_refused_and_leaves_the_log_alone() {
     let sink = MemorySink::default();
     let (log, _) = SessionLog::with_sink(sink.clone(), undated().max_line(1)).unwrap();
-    let long = CallRecord {
+    let lengthy = CallRecord {
         arguments: "x".repeat(65 << 10),
         ..CallRecord::default()
     };
@@ -260,7 +260,7 @@ fn what_could_not_be_read_back_is_refused_and_leaves_the_log_alone() {
         call: MAX_NUMBER + 1,
     };
     for (body, word) in [
-        (Body::from(long), "bytes"),
+        (Body::from(lengthy), "bytes"),
         (Body::from(nested), "deep"),
         (Body::from(number), "numbers"),
     ] {

@@ -268,6 +268,25 @@ fn a_log_that_cannot_be_synced_does_not_open() {
     assert!(matches!(error, LogError::Sync { .. }), "{error:?}");
 }
 
+/// A sync that is on its way does not keep the next writer out.
+#[tokio::test]
+async fn the_file_is_free_when_the_log_is_closed_or_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let options = Options::new().sync(SyncPolicy::Every);
+    for round in 0..200 {
+        let (log, recovery) = SessionLog::open(&path, options.clone()).unwrap();
+        assert_eq!(recovery.records, round);
+        let synced = log.append(record(round)).unwrap().synced();
+        match round % 3 {
+            0 => log.close().await.unwrap(),
+            1 => synced.await.unwrap(),
+            // Polled once, so that the sync is on its way when the log goes.
+            _ => drop(task::spawn(synced).poll()),
+        }
+    }
+}
+
 /// The waiter of a runtime that shuts down is not the only one left to lead.
 #[test]
 fn a_runtime_that_ends_leaves_the_log_usable() {

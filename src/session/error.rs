@@ -106,7 +106,8 @@ pub enum LogError {
         /// What the system said.
         source: io::Error,
     },
-    /// The record was not written. The log is whole and may be tried again.
+    /// The record was not written. The log may be tried again: if its end could
+    /// not be restored, that says [`Broken`](Self::Broken).
     #[error("the log {} did not take the {kind} record", Name(.file.as_deref()))]
     Write {
         /// The log's file, if it has one.

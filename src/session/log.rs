@@ -11,17 +11,17 @@ use super::options::{Options, SyncPolicy};
 use super::read::{LogReader, collect};
 use super::record::{Body, Record};
 use super::recover::Recovery;
-use super::shared::Shared;
+use super::shared::{Handle, Shared};
 use super::sink::{FileSink, LogSink, MemorySink};
 use super::sync::Synced;
 
 /// A session's log. Clones write the same log.
 ///
-/// The file stays locked until the last clone, and every [`Synced`] taken
-/// from one, is dropped.
+/// When the last clone is dropped, what the policy promised is synced there and
+/// then, and the file is unlocked.
 #[derive(Clone, Debug)]
 pub struct SessionLog {
-    pub(super) shared: Arc<Shared>,
+    handle: Arc<Handle>,
 }
 
 impl SessionLog {
@@ -42,9 +42,16 @@ impl SessionLog {
     /// An empty log in memory that never syncs and dates nothing.
     pub fn in_memory() -> Self {
         let (sink, options) = (MemorySink::default(), Options::new().clock(|| None));
-        Self {
-            shared: Arc::new(Shared::new(Box::new(sink), options, 1, 1, 0)),
-        }
+        Self::new(Arc::new(Shared::new(Box::new(sink), options, 1, 1, 0)))
+    }
+
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        let handle = Arc::new(Handle { shared });
+        Self { handle }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.handle.shared
     }
 
     /// Opens the log that `sink` holds, as [`open`](Self::open) does.
@@ -58,7 +65,7 @@ impl SessionLog {
 
     /// A new call's ordinal, unique in this log.
     pub fn new_call(&self) -> u64 {
-        self.shared.next_call.fetch_add(1, Ordering::Relaxed)
+        self.shared().next_call.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Writes one record at the end of the log.
@@ -68,19 +75,20 @@ impl SessionLog {
     ///
     /// # Errors
     ///
-    /// The record is not in the log. After [`LogError::Write`] the log is as
-    /// it was and may be tried again; after [`LogError::Broken`] it has to be
-    /// opened again. What the record was to announce must not happen.
+    /// What the record was to announce must not happen. After
+    /// [`LogError::Write`] the log is as it was and may be tried again, unless
+    /// the half written line could not be cut off: then, and after a failed
+    /// sync, everything is [`LogError::Broken`] until the log is opened again.
     pub fn append(&self, body: impl Into<Body>) -> Result<Appended, LogError> {
         let body = body.into();
-        let options = &self.shared.options;
+        let options = &self.shared().options;
         let draft = Draft::new(&body, (options.clock)(), options.max_line)?;
-        let seq = self.shared.write(draft, body.kind())?;
+        let seq = self.shared().write(draft, body.kind())?;
         if matches!(options.sync, SyncPolicy::Interval(_)) {
-            self.shared.unsynced.notify_one();
+            self.shared().unsynced.notify_one();
         }
         Ok(Appended {
-            shared: Arc::clone(&self.shared),
+            shared: Arc::clone(self.shared()),
             seq,
         })
     }
@@ -91,18 +99,21 @@ impl SessionLog {
     ///
     /// The future's output is [`LogError::Sync`] if it cannot.
     pub fn flush(&self) -> Synced {
-        let written = self.shared.written();
-        Synced::new(Arc::clone(&self.shared), written)
+        let written = self.shared().written();
+        Synced::new(Arc::clone(self.shared()), written)
     }
 
     /// Takes no more records, from any clone, and syncs unless the policy is
     /// [`SyncPolicy::Never`]. Closed at once, synced when the future is ready.
+    /// The file is unlocked by then, if no other clone is left.
     pub fn close(self) -> Synced {
-        self.shared.close();
-        match self.shared.options.sync {
-            SyncPolicy::Never => Synced::new(self.shared, 0),
+        let shared = self.shared();
+        shared.close();
+        let synced = match shared.options.sync {
+            SyncPolicy::Never => Synced::new(Arc::clone(shared), 0),
             _ => self.flush(),
-        }
+        };
+        synced.then_release(self.handle)
     }
 
     /// Reads every record written so far. Blocks.
@@ -112,12 +123,12 @@ impl SessionLog {
     /// Names the line that could not be read, which somebody else wrote.
     pub fn records(&self) -> Result<Vec<Record>, ReadError> {
         use std::io::Read as _;
-        let file = self.shared.file();
-        let len = self.shared.len();
-        let input = self.shared.sink.reader();
+        let file = self.shared().file();
+        let len = self.shared().len();
+        let input = self.shared().sink.reader();
         let input = input.map_err(|error| ReadError::io(file.as_deref(), 1, error))?;
         // What is being written beyond that may be half a line.
-        let reader = LogReader::new(input.take(len)).max_line(self.shared.options.max_line);
+        let reader = LogReader::new(input.take(len)).max_line(self.shared().options.max_line);
         let reader = match file {
             Some(file) => reader.file(file),
             None => reader,

@@ -22,7 +22,7 @@ pub enum SyncPolicy {
     /// In the background, this long after the first record that is not yet
     /// synced; so at most this much is lost, and there is at most one sync in
     /// that time. Measured by tokio's clock. Also when the log is closed or
-    /// its last clone dropped.
+    /// its last clone dropped. Ends with the runtime it was opened in.
     Interval(Duration),
 }
 

@@ -49,10 +49,10 @@ pub(super) fn reopen(
     let (seq, call) = (unfinished.next_seq(), unfinished.next_call());
     let policy = options.sync;
     let shared = Arc::new(Shared::new(sink, options, seq, call, len));
+    let log = SessionLog::new(shared);
     if let SyncPolicy::Interval(every) = policy {
-        sync_regularly(&shared, every)?;
+        sync_regularly(log.shared(), every)?;
     }
-    let log = SessionLog { shared };
     if let Some(torn) = &recovery.torn {
         log.append(torn_record(torn))?;
     }
@@ -65,10 +65,10 @@ pub(super) fn reopen(
         return Ok((log, recovery));
     }
     // What the last writer left may not be synced either.
-    if log.shared.written() > 0 {
-        log.shared.sync_now();
+    if log.shared().written() > 0 {
+        log.shared().sync_now();
     }
-    match log.shared.sync_error() {
+    match log.shared().sync_error() {
         Some(error) => Err(error),
         None => Ok((log, recovery)),
     }

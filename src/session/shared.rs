@@ -17,7 +17,7 @@ use super::record::MAX_NUMBER;
 use super::sink::LogSink;
 use super::sync::Group;
 
-/// One log's state. Its drop syncs what its policy promised.
+/// One log's state. A sync on its way holds it longer than the log's users do.
 pub(super) struct Shared {
     pub(super) sink: Box<dyn LogSink>,
     pub(super) options: Options,
@@ -30,6 +30,27 @@ pub(super) struct Shared {
     /// Tells the interval's task that something is not synced.
     pub(super) unsynced: Arc<Notify>,
     pub(super) interval: OnceLock<AbortHandle>,
+}
+
+/// What the clones of a log hold together. Its drop syncs what the policy
+/// promised and lets the next writer in, even while a sync is still on its way.
+#[derive(Debug)]
+pub(super) struct Handle {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let shared = &self.shared;
+        if let Some(interval) = shared.interval.get() {
+            interval.abort();
+        }
+        let owed = shared.group.synced() < shared.written();
+        if owed && shared.options.sync != SyncPolicy::Never {
+            shared.sync_now();
+        }
+        shared.sink.release();
+    }
 }
 
 /// The log's end.
@@ -162,18 +183,6 @@ impl Shared {
             file: self.file(),
             source,
         })
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        if let Some(interval) = self.interval.get() {
-            interval.abort();
-        }
-        let owed = self.group.synced() < self.written();
-        if owed && self.options.sync != SyncPolicy::Never {
-            self.sync_now();
-        }
     }
 }
 

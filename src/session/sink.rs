@@ -31,6 +31,10 @@ pub trait LogSink: Send + Sync + 'static {
     /// Makes everything appended so far survive a loss of power. May block.
     fn sync(&self) -> io::Result<()>;
 
+    /// Lets another writer in. Called once, when the last clone of the log is
+    /// dropped; a sync may still be on its way, but nothing is appended.
+    fn release(&self) {}
+
     /// The file to name in errors.
     fn path(&self) -> Option<&Path> {
         None
@@ -111,6 +115,11 @@ impl LogSink for FileSink {
 
     fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    fn release(&self) {
+        // If this fails, closing the file does the same a moment later.
+        let _ = self.file.unlock();
     }
 
     fn path(&self) -> Option<&Path> {

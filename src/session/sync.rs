@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::error::LogError;
-use super::shared::Shared;
+use super::shared::{Handle, Shared};
 
 /// How far the log is synced, and who waits for more.
 #[derive(Debug, Default)]
@@ -112,6 +112,8 @@ pub struct Synced {
     /// The place to wait for; zero asks for nothing.
     place: u64,
     ticket: Option<u64>,
+    /// A closed log is given up when it is synced, not before.
+    handle: Option<Arc<Handle>>,
 }
 
 impl Synced {
@@ -120,7 +122,14 @@ impl Synced {
             shared,
             place,
             ticket: None,
+            handle: None,
         }
+    }
+
+    /// Gives `handle` up when ready.
+    pub(super) fn then_release(mut self, handle: Arc<Handle>) -> Self {
+        self.handle = Some(handle);
+        self
     }
 }
 
@@ -129,6 +138,7 @@ impl Future for Synced {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if self.place == 0 {
+            self.settle();
             return Poll::Ready(Ok(()));
         }
         let shared = Arc::clone(&self.shared);
@@ -165,6 +175,7 @@ impl Synced {
         if let Some(ticket) = self.ticket.take() {
             self.shared.group.forget(ticket);
         }
+        self.handle = None;
     }
 }
 
