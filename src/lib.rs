@@ -1,1 +1,3 @@
 //! Tool calls through a tower stack.
+
+pub mod session;

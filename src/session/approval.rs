@@ -1,0 +1,117 @@
+//! The records of questions to people.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An `approval/asked` record: somebody is being asked for permission.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedRecord {
+    /// The question's own id.
+    pub id: String,
+    /// The ordinal of the call it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u64>,
+    /// The model's id for that call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// The tool's name.
+    pub tool: String,
+    /// Why permission is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// How a question was settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AskOutcome {
+    /// Granted, for this one call.
+    AllowedOnce,
+    /// Refused.
+    Rejected,
+    /// Withdrawn before anybody answered.
+    Cancelled,
+    /// Nobody could be asked.
+    Unavailable,
+}
+
+impl AskOutcome {
+    /// The outcome as it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AllowedOnce => "allowed-once",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
+            Self::Unavailable => "unavailable",
+        }
+    }
+
+    /// The outcome that `word` names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "allowed-once" => Some(Self::AllowedOnce),
+            "rejected" => Some(Self::Rejected),
+            "cancelled" => Some(Self::Cancelled),
+            "unavailable" => Some(Self::Unavailable),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for AskOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An `approval/decided` record: a question is settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenDecision")]
+pub struct DecidedRecord {
+    /// The question's id.
+    pub id: String,
+    /// How it was settled. A word that is no outcome reads as
+    /// [`AskOutcome::Unavailable`]: never as a grant.
+    pub outcome: AskOutcome,
+    /// The word that was read, where it is no outcome. Never written.
+    #[serde(skip_serializing)]
+    pub unknown: Option<String>,
+}
+
+impl DecidedRecord {
+    /// The question `id` was settled as `outcome`.
+    pub fn new(id: impl Into<String>, outcome: AskOutcome) -> Self {
+        Self {
+            id: id.into(),
+            outcome,
+            unknown: None,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct WrittenDecision {
+    id: String,
+    outcome: String,
+}
+
+impl From<WrittenDecision> for DecidedRecord {
+    fn from(written: WrittenDecision) -> Self {
+        match AskOutcome::from_word(&written.outcome) {
+            Some(outcome) => Self::new(written.id, outcome),
+            None => Self {
+                id: written.id,
+                outcome: AskOutcome::Unavailable,
+                unknown: Some(written.outcome),
+            },
+        }
+    }
+}
+
+/// An `approval/policy` record: whether questions may be asked was switched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyRecord {
+    /// The policy as it was written: `ask` or `never`.
+    pub policy: String,
+}
