@@ -120,6 +120,9 @@ impl Error for StageError {
 pub(crate) fn body_failure(error: &(dyn Error + 'static)) -> ToolOutcome {
     let outcome = ToolOutcome::failure(panic::display(&error)).of_kind(FailureKind::Body);
     match coded(error) {
+        Some(info) if info.code() == code::INVALID_TOOL_OUTPUT => outcome
+            .with_info(info.clone())
+            .of_kind(FailureKind::InvalidOutput),
         Some(info) => outcome.with_info(info.clone()),
         None => outcome,
     }

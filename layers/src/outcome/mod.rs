@@ -173,6 +173,12 @@ impl ToolOutcome {
         self.change(|parts| parts.content = content)
     }
 
+    /// Adds a block of text for the model, beside the message.
+    pub fn with_note(self, note: impl Into<String>) -> Self {
+        let note = ContentBlock::text(note);
+        self.change(|parts| parts.content.push(note))
+    }
+
     /// Sets the metadata for presentation.
     pub fn with_meta(self, meta: Value) -> Self {
         self.change(|parts| parts.meta = Some(meta))

@@ -1,0 +1,237 @@
+//! Bodies of every kind behind one trait.
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use toolfall_layers::{Arguments, BoxBody, CodedError, to_value};
+use tower::util::Oneshot;
+use tower_service::Service;
+
+use super::{Tool, ToolContext, ToolDef, Validation};
+use crate::{ArgumentsError, ArgumentsErrorKind, BoxError, ToolOutcome, code};
+
+/// A body whose types are gone.
+pub(super) trait ErasedBody: Send + Sync {
+    /// Makes the body's future, or the failure of arguments that do not
+    /// decode.
+    fn start(
+        &self,
+        name: &Cow<'static, str>,
+        arguments: &Arguments,
+        validation: Validation,
+    ) -> Result<Start, ToolOutcome>;
+}
+
+/// A body that only lacks its context.
+pub(super) type Start = Box<dyn FnOnce(ToolContext) -> BoxBody + Send>;
+
+pub(super) struct TypedBody<T>(pub(super) Arc<T>);
+
+impl<T: Tool> ErasedBody for TypedBody<T> {
+    fn start(
+        &self,
+        name: &Cow<'static, str>,
+        arguments: &Arguments,
+        validation: Validation,
+    ) -> Result<Start, ToolOutcome> {
+        let args: T::Args = decode(arguments, validation)?;
+        let (tool, name) = (self.0.clone(), name.clone());
+        Ok(Box::new(move |ctx| {
+            Box::pin(async move { snapshot(&name, &tool.call(args, ctx).await?) })
+        }))
+    }
+}
+
+struct FnBody<F, A, R>(F, PhantomData<fn(A) -> R>);
+
+impl<F, A, R, Fut, E> ErasedBody for FnBody<F, A, (R, E)>
+where
+    F: Fn(A, ToolContext) -> Fut + Clone + Send + Sync + 'static,
+    A: DeserializeOwned + Send + 'static,
+    Fut: Future<Output = Result<R, E>> + Send + 'static,
+    R: Serialize + Send + 'static,
+    E: Into<BoxError> + 'static,
+{
+    fn start(
+        &self,
+        name: &Cow<'static, str>,
+        arguments: &Arguments,
+        validation: Validation,
+    ) -> Result<Start, ToolOutcome> {
+        let args: A = decode(arguments, validation)?;
+        let (body, name) = (self.0.clone(), name.clone());
+        Ok(Box::new(move |ctx| {
+            let running = body(args, ctx);
+            Box::pin(async move { snapshot(&name, &running.await.map_err(Into::into)?) })
+        }))
+    }
+}
+
+struct RawBody<F>(F);
+
+impl<F, Fut, E> ErasedBody for RawBody<F>
+where
+    F: Fn(Arguments, ToolContext) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Result<Value, E>> + Send + 'static,
+    E: Into<BoxError> + 'static,
+{
+    fn start(
+        &self,
+        name: &Cow<'static, str>,
+        arguments: &Arguments,
+        _: Validation,
+    ) -> Result<Start, ToolOutcome> {
+        let (body, arguments, name) = (self.0.clone(), arguments.clone(), name.clone());
+        Ok(Box::new(move |ctx| {
+            let running = body(arguments, ctx);
+            Box::pin(async move { checked(&name, running.await.map_err(Into::into)?) })
+        }))
+    }
+}
+
+/// A tool of a closure with typed arguments and a serialisable output.
+pub fn tool_fn<F, A, Fut, R, E>(
+    name: impl Into<Cow<'static, str>>,
+    description: impl Into<Cow<'static, str>>,
+    body: F,
+) -> ToolDef
+where
+    F: Fn(A, ToolContext) -> Fut + Clone + Send + Sync + 'static,
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    Fut: Future<Output = Result<R, E>> + Send + 'static,
+    R: Serialize + JsonSchema + Send + 'static,
+    E: Into<BoxError> + 'static,
+{
+    ToolDef::new(
+        name.into(),
+        description.into(),
+        schema_of::<A>(false),
+        Arc::new(FnBody::<F, A, (R, E)>(body, PhantomData)),
+    )
+    .output_schema(schema_of::<R>(true))
+}
+
+/// A tool whose arguments are described by the JSON Schema `parameters`; the
+/// body gets them as they are.
+///
+/// They are validated unless [`ToolDef::validation`] says otherwise.
+pub fn raw_tool<F, Fut, E>(
+    name: impl Into<Cow<'static, str>>,
+    description: impl Into<Cow<'static, str>>,
+    parameters: Value,
+    body: F,
+) -> ToolDef
+where
+    F: Fn(Arguments, ToolContext) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Result<Value, E>> + Send + 'static,
+    E: Into<BoxError> + 'static,
+{
+    ToolDef::new(
+        name.into(),
+        description.into(),
+        parameters,
+        Arc::new(RawBody(body)),
+    )
+}
+
+/// A tool whose body is a tower service over the arguments' value.
+///
+/// The service is cloned for each call, readied and called, so tower's own
+/// limits, buffers and retries apply to it.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use toolfall::{BoxError, service_tool};
+///
+/// let echo = tower::service_fn(|arguments: Value| async move { Ok::<_, BoxError>(arguments) });
+/// let tool = service_tool("echo", "Says it again", json!({"type": "object"}), echo);
+/// assert_eq!(tool.name(), "echo");
+/// ```
+pub fn service_tool<S>(
+    name: impl Into<Cow<'static, str>>,
+    description: impl Into<Cow<'static, str>>,
+    parameters: Value,
+    service: S,
+) -> ToolDef
+where
+    S: Service<Value, Response = Value> + Clone + Send + Sync + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+{
+    raw_tool(
+        name,
+        description,
+        parameters,
+        move |arguments: Arguments, _| {
+            let service = service.clone();
+            async move { Oneshot::new(service, arguments.value().clone()).await }
+        },
+    )
+}
+
+fn decode<A: DeserializeOwned>(
+    arguments: &Arguments,
+    validation: Validation,
+) -> Result<A, ToolOutcome> {
+    arguments.decode().map_err(|error| match validation {
+        // The schema let them pass: schema and type have drifted apart, which
+        // is no fault of the model's.
+        Validation::Schema => ToolOutcome::failure(format!(
+            "the tool's schema accepts these arguments but its type does not: {error}"
+        ))
+        .with_info(crate::ErrorInfo::new("ToolSchemaDrift", "SCHEMA_DRIFT"))
+        .of_kind(crate::FailureKind::Body),
+        _ => ToolOutcome::invalid_arguments(&[error.to_string()]),
+    })
+}
+
+/// The canonical value of a typed output.
+fn snapshot<R: Serialize>(name: &str, output: &R) -> Result<Value, BoxError> {
+    to_value(output).map_err(|error| invalid_value(name, &error))
+}
+
+fn checked(name: &str, value: Value) -> Result<Value, BoxError> {
+    match toolfall_layers::check_value(&value) {
+        Ok(()) => Ok(value),
+        Err(error) => {
+            // Too deep a value must not be dropped by recursion either.
+            toolfall_layers::discard_value(value);
+            Err(invalid_value(name, &error))
+        }
+    }
+}
+
+/// The failure for a value that JSON cannot hold exactly.
+fn invalid_value(name: &str, error: &ArgumentsError) -> BoxError {
+    let violation = match error.kind() {
+        ArgumentsErrorKind::Serialize => format!("value snapshot failed: {error}"),
+        _ => "value is not lossless JSON".to_owned(),
+    };
+    CodedError::new(
+        "ToolOutputError",
+        code::INVALID_TOOL_OUTPUT,
+        format!("tool \"{name}\" returned invalid output: {violation}"),
+    )
+    .into()
+}
+
+pub(super) fn schema_of<T: JsonSchema>(output: bool) -> Value {
+    let settings = SchemaSettings::draft2020_12();
+    let settings = if output {
+        settings.for_serialize()
+    } else {
+        settings.for_deserialize()
+    };
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    // The draft is the default one, and the title is the Rust type's name.
+    schema.remove("$schema");
+    schema.remove("title");
+    schema.to_value()
+}

@@ -1,0 +1,214 @@
+//! What a tool declares of itself.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Tool;
+use super::body::{ErasedBody, TypedBody};
+use crate::{BoxError, CallView, ContentBlock, ToolOutcome};
+
+pub(super) type Render = dyn Fn(&Value) -> Result<Vec<ContentBlock>, BoxError> + Send + Sync;
+pub(super) type ProjectMeta = dyn Fn(&Value) -> Result<Value, BoxError> + Send + Sync;
+pub(super) type Finalize =
+    dyn Fn(&CallView, &ToolOutcome) -> Result<Option<Vec<ContentBlock>>, BoxError> + Send + Sync;
+pub(super) type Classify = dyn Fn(&Value) -> Result<bool, BoxError> + Send + Sync;
+
+/// Whether a call may overlap with others of its batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ExecutionMode {
+    /// May overlap with other parallel calls.
+    Parallel,
+    /// Runs alone: a barrier until its result is committed.
+    Exclusive,
+}
+
+/// How arguments are judged before the body runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Validation {
+    /// Against the schema; then a typed body decodes them.
+    Schema,
+    /// By decoding them into the body's type: one pass over the text, no
+    /// JSON value is built. For types whose decoding is as strict as their
+    /// schema. A body without a type of its own gets them unjudged.
+    Decoding,
+    /// Not at all, and text that is no JSON reaches the body as a string.
+    FreeText,
+}
+
+/// A tool ready to be registered: a body and its declarations.
+///
+/// Made by [`tool_fn`](super::tool_fn), [`raw_tool`](super::raw_tool),
+/// [`service_tool`](super::service_tool) or [`ToolDef::typed`].
+#[derive(Clone)]
+pub struct ToolDef {
+    pub(super) name: Cow<'static, str>,
+    pub(super) description: Cow<'static, str>,
+    pub(super) parameters: Value,
+    pub(super) output: Option<Value>,
+    pub(super) budget: Option<Duration>,
+    pub(super) repeatable: bool,
+    pub(super) validation: Validation,
+    pub(super) classify: Option<Arc<Classify>>,
+    pub(super) render: Option<Arc<Render>>,
+    pub(super) meta: Option<Arc<ProjectMeta>>,
+    pub(super) finalize: Option<Arc<Finalize>>,
+    pub(super) body: Arc<dyn ErasedBody>,
+}
+
+impl ToolDef {
+    /// A typed tool.
+    pub fn typed<T: Tool>(tool: T) -> Self {
+        let (name, description) = (tool.name(), tool.description());
+        let output = super::body::schema_of::<T::Output>(true);
+        Self::new(
+            name,
+            description,
+            super::body::schema_of::<T::Args>(false),
+            Arc::new(TypedBody(Arc::new(tool))),
+        )
+        .output_schema(output)
+    }
+
+    pub(super) fn new(
+        name: Cow<'static, str>,
+        description: Cow<'static, str>,
+        parameters: Value,
+        body: Arc<dyn ErasedBody>,
+    ) -> Self {
+        Self {
+            name,
+            description,
+            parameters,
+            output: None,
+            budget: None,
+            repeatable: false,
+            validation: Validation::Schema,
+            classify: None,
+            render: None,
+            meta: None,
+            finalize: None,
+            body,
+        }
+    }
+
+    /// The name that a model calls.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it does, for the model.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// The schema of the arguments.
+    pub fn parameters(&self) -> &Value {
+        &self.parameters
+    }
+
+    pub(crate) fn declared_budget(&self) -> Option<Duration> {
+        self.budget
+    }
+
+    /// Replaces the name.
+    pub fn with_name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Judges the canonical value against `schema`. Without one, any JSON
+    /// value is accepted.
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.output = Some(schema);
+        self
+    }
+
+    /// Gives one dispatch of the tool `budget`; counts where the stack has a
+    /// [`TimeoutLayer`](crate::TimeoutLayer). Never sent to a model.
+    pub fn budget(mut self, budget: Duration) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// Declares that running the body twice is the same as running it once.
+    pub fn repeatable(mut self) -> Self {
+        self.repeatable = true;
+        self
+    }
+
+    /// Lets every call overlap with other parallel calls.
+    pub fn parallel(self) -> Self {
+        self.parallel_when(|_| true)
+    }
+
+    /// Lets a call overlap if `safe` says so of its arguments. Whatever goes
+    /// wrong, in the arguments or in `safe`, means that it may not.
+    pub fn parallel_when(self, safe: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Self {
+        self.try_parallel_when(move |arguments| Ok(safe(arguments)))
+    }
+
+    /// As [`parallel_when`](Self::parallel_when), for a classifier that may
+    /// fail.
+    pub fn try_parallel_when(
+        mut self,
+        safe: impl Fn(&Value) -> Result<bool, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        self.classify = Some(Arc::new(safe));
+        self
+    }
+
+    /// Says how arguments are judged.
+    pub fn validation(mut self, validation: Validation) -> Self {
+        self.validation = validation;
+        self
+    }
+
+    /// Derives what the model sees from the value. Pure: it may run again
+    /// when a wrapper or a policy changes the value. The default shows text
+    /// as it is and everything else as compact JSON.
+    pub fn render(
+        mut self,
+        render: impl Fn(&Value) -> Result<Vec<ContentBlock>, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        self.render = Some(Arc::new(render));
+        self
+    }
+
+    /// Derives metadata for presentation from the value; not for nested
+    /// calls, which nobody is shown.
+    pub fn presentation_meta(
+        mut self,
+        project: impl Fn(&Value) -> Result<Value, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        self.meta = Some(Arc::new(project));
+        self
+    }
+
+    /// Has the last word on the content, whatever the outcome: to bound it,
+    /// for instance. `None` leaves it as it is.
+    pub fn finalizer(
+        mut self,
+        finalize: impl Fn(&CallView, &ToolOutcome) -> Result<Option<Vec<ContentBlock>>, BoxError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.finalize = Some(Arc::new(finalize));
+        self
+    }
+}
+
+impl fmt::Debug for ToolDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolDef")
+            .field("name", &self.name)
+            .field("description", &self.description)
+            .finish_non_exhaustive()
+    }
+}
