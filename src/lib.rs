@@ -1,1 +1,4 @@
 //! Tool calls through a tower stack.
+
+pub mod pairing;
+pub mod wire;
