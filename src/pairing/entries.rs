@@ -63,7 +63,13 @@ pub(super) fn pair<'a>(entries: &[Entry<'a>]) -> Pairs<'a> {
             }
             Entry::Call(id) => {
                 open.entry(id).or_default().push(calls.len());
-                calls.push(Call { entry, turn, id, answer: None, in_turn: false });
+                calls.push(Call {
+                    entry,
+                    turn,
+                    id,
+                    answer: None,
+                    in_turn: false,
+                });
             }
             Entry::Result(id) => {
                 let Some(waiting) = open.get_mut(id) else {
@@ -90,14 +96,17 @@ pub(super) fn pair<'a>(entries: &[Entry<'a>]) -> Pairs<'a> {
     }
     for (entry, id) in early {
         let waiting = open.get_mut(id).filter(|waiting| !waiting.is_empty());
-        strays.push((entry, match waiting {
-            Some(waiting) => {
-                let call = waiting.remove(0);
-                calls[call].answer = Some(entry);
-                Stray::OutOfOrder(call)
-            }
-            None => Stray::Orphan,
-        }));
+        strays.push((
+            entry,
+            match waiting {
+                Some(waiting) => {
+                    let call = waiting.remove(0);
+                    calls[call].answer = Some(entry);
+                    Stray::OutOfOrder(call)
+                }
+                None => Stray::Orphan,
+            },
+        ));
     }
     Pairs { calls, strays }
 }
@@ -129,24 +138,37 @@ impl Pairs<'_> {
 
 pub(super) fn findings(entries: &[Entry<'_>], pointer: impl Fn(usize) -> String) -> Vec<Finding> {
     let pairs = pair(entries);
-    let missing = pairs.calls.iter().filter(|call| call.answer.is_none()).map(|call| {
-        let id = call.id.to_owned();
-        (call.entry, Finding::MissingResult { id, call: pointer(call.entry) })
-    });
+    let missing = pairs
+        .calls
+        .iter()
+        .filter(|call| call.answer.is_none())
+        .map(|call| {
+            let id = call.id.to_owned();
+            (
+                call.entry,
+                Finding::MissingResult {
+                    id,
+                    call: pointer(call.entry),
+                },
+            )
+        });
     let strays = pairs.strays.iter().map(|(entry, stray)| {
         let id = match entries[*entry] {
             Entry::Result(id) => id.to_owned(),
             _ => String::new(),
         };
         let result = pointer(*entry);
-        (*entry, match stray {
-            Stray::Duplicate => Finding::DuplicateResult { id, result },
-            Stray::Orphan => Finding::OrphanResult { id, result },
-            Stray::OutOfOrder(call) => {
-                let call = pointer(pairs.calls[*call].entry);
-                Finding::OutOfOrder { id, result, call }
-            }
-        })
+        (
+            *entry,
+            match stray {
+                Stray::Duplicate => Finding::DuplicateResult { id, result },
+                Stray::Orphan => Finding::OrphanResult { id, result },
+                Stray::OutOfOrder(call) => {
+                    let call = pointer(pairs.calls[*call].entry);
+                    Finding::OutOfOrder { id, result, call }
+                }
+            },
+        )
     });
     let mut found: Vec<_> = missing.chain(strays).collect();
     found.sort_by_key(|(entry, _)| *entry);

@@ -40,7 +40,11 @@ impl<'a> Parts<'a> {
             self.windows.push(message);
         }
         self.entries.push(entry);
-        self.places.push(Place { message, part, custom });
+        self.places.push(Place {
+            message,
+            part,
+            custom,
+        });
     }
 
     fn turn(&mut self, message: usize) {
@@ -60,11 +64,20 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (usize, &'a Value)> + use<'a> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten().enumerate()
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
 }
 
 pub(super) fn flatten(dialect: Dialect, messages: &[Value]) -> Parts<'_> {
-    let mut parts = Parts { entries: Vec::new(), places: Vec::new(), windows: vec![0] };
+    let mut parts = Parts {
+        entries: Vec::new(),
+        places: Vec::new(),
+        windows: vec![0],
+    };
     match dialect {
         Dialect::ChatCompletions => chat(messages, &mut parts),
         Dialect::Responses => responses(messages, &mut parts),
@@ -76,7 +89,12 @@ pub(super) fn flatten(dialect: Dialect, messages: &[Value]) -> Parts<'_> {
 fn chat<'a>(messages: &'a [Value], parts: &mut Parts<'a>) {
     for (at, message) in messages.iter().enumerate() {
         if text(message, "role") == "tool" {
-            parts.push(Entry::Result(text(message, "tool_call_id")), at, None, false);
+            parts.push(
+                Entry::Result(text(message, "tool_call_id")),
+                at,
+                None,
+                false,
+            );
             continue;
         }
         parts.turn(at);

@@ -94,7 +94,9 @@ pub enum Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MissingResult { id, call } => write!(f, "at \"{call}\": call {id:?} has no result"),
+            Self::MissingResult { id, call } => {
+                write!(f, "at \"{call}\": call {id:?} has no result")
+            }
             Self::DuplicateResult { id, result } => {
                 write!(f, "at \"{result}\": call {id:?} has a result already")
             }
@@ -102,7 +104,10 @@ impl fmt::Display for Finding {
                 write!(f, "at \"{result}\": there is no call {id:?}")
             }
             Self::OutOfOrder { id, result, call } => {
-                write!(f, "at \"{result}\": out of order, its call {id:?} is at \"{call}\"")
+                write!(
+                    f,
+                    "at \"{result}\": out of order, its call {id:?} is at \"{call}\""
+                )
             }
         }
     }

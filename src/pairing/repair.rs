@@ -33,7 +33,9 @@ fn repair_messages(dialect: Dialect, messages: &[Value], parts: &Parts<'_>) -> V
     // Keyed by the message that they are put in front of.
     let mut added: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
     for addition in pair(&parts.entries).additions() {
-        let Entry::Call(id) = parts.entries[addition.call] else { continue };
+        let Entry::Call(id) = parts.entries[addition.call] else {
+            continue;
+        };
         let before = if addition.after == addition.call {
             parts.windows[addition.turn]
         } else {
@@ -67,7 +69,9 @@ fn repair_blocks(messages: &[Value], parts: &Parts<'_>) -> Vec<Value> {
     // Keyed by the message, then by the block, that they are put in front of.
     let mut added: BTreeMap<usize, BTreeMap<usize, Vec<Value>>> = BTreeMap::new();
     for addition in pair(&parts.entries).additions() {
-        let Entry::Call(id) = parts.entries[addition.call] else { continue };
+        let Entry::Call(id) = parts.entries[addition.call] else {
+            continue;
+        };
         let (message, block) = if addition.after == addition.call {
             (parts.windows[addition.turn], 0)
         } else {
@@ -75,7 +79,12 @@ fn repair_blocks(messages: &[Value], parts: &Parts<'_>) -> Vec<Value> {
             (place.message, place.part.map_or(0, |part| part + 1))
         };
         let result = tool_result(id, &[ContentBlock::text(SYNTHETIC_RESULT)], true);
-        added.entry(message).or_default().entry(block).or_default().push(result);
+        added
+            .entry(message)
+            .or_default()
+            .entry(block)
+            .or_default()
+            .push(result);
     }
     let mut whole = Vec::with_capacity(messages.len());
     for (at, message) in messages.iter().enumerate() {

@@ -86,7 +86,10 @@ fn integers_fit(text: &str) -> bool {
             b'"' => quoted = !quoted,
             b'-' | b'0'..=b'9' if !quoted => {
                 let start = at;
-                while matches!(bytes.get(at), Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')) {
+                while matches!(
+                    bytes.get(at),
+                    Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')
+                ) {
                     at += 1;
                 }
                 let number = &text[start..at];

@@ -117,7 +117,10 @@ fn part(dialect: Dialect, call: &WireCall, id: &str) -> (Map<String, Value>, boo
     let (part, replaced) = match dialect {
         Dialect::Messages => {
             let (input, replaced) = safe_object(&call.arguments, call.kind);
-            (json!({"type": "tool_use", "id": id, "name": name, "input": input}), replaced)
+            (
+                json!({"type": "tool_use", "id": id, "name": name, "input": input}),
+                replaced,
+            )
         }
         Dialect::ChatCompletions => {
             let (text, replaced) = safe_text(&call.arguments, call.kind);

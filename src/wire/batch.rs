@@ -86,7 +86,12 @@ pub struct WireCall {
 impl WireCall {
     /// A function call.
     pub fn new(id: Option<&str>, name: &str, arguments: RawArguments) -> Self {
-        Self { id: id.map(str::to_owned), name: name.to_owned(), arguments, ..Self::default() }
+        Self {
+            id: id.map(str::to_owned),
+            name: name.to_owned(),
+            arguments,
+            ..Self::default()
+        }
     }
 }
 
@@ -122,7 +127,10 @@ impl Incomplete {
     /// What a provider's stop reason means; `None` for those of a whole reply.
     pub(super) fn of_reason(reason: &str) -> Option<Self> {
         match reason.to_ascii_lowercase().as_str() {
-            "length" | "max_tokens" | "max_output_tokens" | "model_length"
+            "length"
+            | "max_tokens"
+            | "max_output_tokens"
+            | "model_length"
             | "model_context_window_exceeded" => Some(Self::Length),
             "content_filter" | "refusal" | "safety" => Some(Self::Filtered),
             "error" | "failed" | "cancelled" | "network_error" => Some(Self::Failed),

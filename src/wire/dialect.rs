@@ -51,7 +51,8 @@ impl Dialect {
             let message = matches!(object.string("type"), Ok(Some(kind)) if kind == "message");
             let blocks = content.elements().ok()?;
             let told = blocks.iter().find_map(Self::of_part);
-            return told.or_else(|| (message && object.has("stop_reason")).then_some(Self::Messages));
+            return told
+                .or_else(|| (message && object.has("stop_reason")).then_some(Self::Messages));
         }
         Self::of_part(node)
     }
@@ -60,9 +61,17 @@ impl Dialect {
     fn of_part(node: &Node<'_>) -> Option<Self> {
         let kind = node.object().ok()?.string("type").ok()??;
         match &*kind {
-            "tool_use" | "server_tool_use" | "mcp_tool_use" | "thinking" | "redacted_thinking"
-            | "message_start" | "message_delta" | "message_stop" | "content_block_start"
-            | "content_block_delta" | "content_block_stop" => Some(Self::Messages),
+            "tool_use"
+            | "server_tool_use"
+            | "mcp_tool_use"
+            | "thinking"
+            | "redacted_thinking"
+            | "message_start"
+            | "message_delta"
+            | "message_stop"
+            | "content_block_start"
+            | "content_block_delta"
+            | "content_block_stop" => Some(Self::Messages),
             "function_call" | "custom_tool_call" | "reasoning" | "output_text" => {
                 Some(Self::Responses)
             }
@@ -92,7 +101,9 @@ impl FromStr for Dialect {
             "chat-completions" => Ok(Self::ChatCompletions),
             "responses" => Ok(Self::Responses),
             "messages" => Ok(Self::Messages),
-            _ => Err(WireError::UnknownName { found: super::arguments::echo(name) }),
+            _ => Err(WireError::UnknownName {
+                found: super::arguments::echo(name),
+            }),
         }
     }
 }

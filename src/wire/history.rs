@@ -32,7 +32,10 @@ pub struct SafeHistory {
 /// assert_eq!(safe.replaced, ["/0/arguments"]);
 /// ```
 pub fn safe_history(dialect: Dialect, messages: &[Value]) -> SafeHistory {
-    let mut safe = SafeHistory { messages: messages.to_vec(), replaced: Vec::new() };
+    let mut safe = SafeHistory {
+        messages: messages.to_vec(),
+        replaced: Vec::new(),
+    };
     for (at, message) in safe.messages.iter_mut().enumerate() {
         match dialect {
             Dialect::ChatCompletions => {
@@ -66,7 +69,9 @@ pub fn safe_history(dialect: Dialect, messages: &[Value]) -> SafeHistory {
 
 /// Makes `arguments` the text of an object; says whether a stand-in was needed.
 fn replace_text(part: &mut Value) -> bool {
-    let Some(part) = part.as_object_mut() else { return false };
+    let Some(part) = part.as_object_mut() else {
+        return false;
+    };
     let sent = match part.get("arguments") {
         None => RawArguments::Absent,
         Some(Value::String(text)) => RawArguments::Text(text.clone()),
@@ -79,7 +84,9 @@ fn replace_text(part: &mut Value) -> bool {
 }
 
 fn replace_input(part: &mut Value) -> bool {
-    let Some(part) = part.as_object_mut() else { return false };
+    let Some(part) = part.as_object_mut() else {
+        return false;
+    };
     let input = part.entry("input").or_insert(Value::Null);
     match input {
         Value::Object(_) => false,

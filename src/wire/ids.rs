@@ -29,5 +29,7 @@ pub(super) fn ids<'a>(sent: impl Iterator<Item = Option<&'a str>>) -> Vec<Cow<'a
 /// Whether providers take `id`: 1 to 64 letters, digits, `_` and `-`.
 pub(super) fn is_plain(id: &str) -> bool {
     (1..=64).contains(&id.len())
-        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }

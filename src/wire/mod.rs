@@ -52,6 +52,7 @@ mod read;
 mod results;
 mod stream;
 
+pub(crate) use self::results::tool_result;
 pub use self::{
     arguments::STAND_IN_MEMBER,
     assistant::{AssistantTurn, Note, write_assistant},
@@ -63,4 +64,3 @@ pub use self::{
     results::{WireResult, write_results},
     stream::{DEFAULT_STREAM_LIMIT, SseDecoder, StreamAssembler},
 };
-pub(crate) use self::results::tool_result;

@@ -27,12 +27,15 @@ impl<'a> Node<'a> {
     pub(super) fn root(text: &'a str) -> Result<Self, WireError> {
         let bytes = text.as_bytes();
         let start = skip_space(bytes, 0);
-        let end = value_end(bytes, start)?;
+        let end = checked_end(bytes, start)?;
         let rest = skip_space(bytes, end);
         if rest != bytes.len() {
             return Err(not_json(rest, "the end of the text"));
         }
-        Ok(Self { text: &text[start..end], pointer: String::new() })
+        Ok(Self {
+            text: &text[start..end],
+            pointer: String::new(),
+        })
     }
 
     /// The exact text of the value.
@@ -69,7 +72,11 @@ impl<'a> Node<'a> {
     }
 
     pub(super) fn mismatch(&self, expected: &'static str) -> WireError {
-        WireError::Shape { pointer: self.pointer.clone(), expected, found: self.found() }
+        WireError::Shape {
+            pointer: self.pointer.clone(),
+            expected,
+            found: self.found(),
+        }
     }
 
     pub(super) fn object(&self) -> Result<Object<'a>, WireError> {
@@ -93,7 +100,10 @@ impl<'a> Node<'a> {
             members.push((key, &self.text[at..end]));
             at = skip_space(bytes, end);
         }
-        Ok(Object { members, pointer: self.pointer.clone() })
+        Ok(Object {
+            members,
+            pointer: self.pointer.clone(),
+        })
     }
 
     pub(super) fn elements(&self) -> Result<Vec<Node<'a>>, WireError> {
@@ -109,7 +119,10 @@ impl<'a> Node<'a> {
             }
             let end = checked_end(bytes, at)?;
             let pointer = format!("{}/{}", self.pointer, elements.len());
-            elements.push(Node { text: &self.text[at..end], pointer });
+            elements.push(Node {
+                text: &self.text[at..end],
+                pointer,
+            });
             at = skip_space(bytes, end);
         }
         Ok(elements)
@@ -123,7 +136,9 @@ impl<'a> Node<'a> {
     }
 
     pub(super) fn index(&self) -> Result<u64, WireError> {
-        self.text.parse().map_err(|_| self.mismatch("a whole number from 0"))
+        self.text
+            .parse()
+            .map_err(|_| self.mismatch("a whole number from 0"))
     }
 }
 
@@ -132,7 +147,9 @@ impl<'a> Object<'a> {
     /// see two values.
     pub(super) fn get(&self, name: &str) -> Result<Option<Node<'a>>, WireError> {
         let mut found = self.members.iter().filter(|(key, _)| key == name);
-        let Some((_, text)) = found.next() else { return Ok(None) };
+        let Some((_, text)) = found.next() else {
+            return Ok(None);
+        };
         let pointer = format!("{}/{name}", self.pointer);
         if found.next().is_some() {
             return Err(WireError::Duplicate { pointer });

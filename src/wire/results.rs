@@ -25,7 +25,13 @@ pub struct WireResult<'a> {
 impl<'a> WireResult<'a> {
     /// The result of `call`.
     pub fn of(call: &'a WireCall, content: &'a [ContentBlock], is_error: bool) -> Self {
-        Self { id: call.id.as_deref(), name: &call.name, kind: call.kind, content, is_error }
+        Self {
+            id: call.id.as_deref(),
+            name: &call.name,
+            kind: call.kind,
+            content,
+            is_error,
+        }
     }
 }
 
@@ -54,8 +60,11 @@ impl<'a> WireResult<'a> {
 /// ```
 pub fn write_results(dialect: Dialect, results: &[WireResult<'_>]) -> Vec<Value> {
     let ids = ids(results.iter().map(|result| result.id));
-    let parts: Vec<_> =
-        results.iter().zip(&ids).map(|(result, id)| part(dialect, result, id)).collect();
+    let parts: Vec<_> = results
+        .iter()
+        .zip(&ids)
+        .map(|(result, id)| part(dialect, result, id))
+        .collect();
     match dialect {
         Dialect::Messages if !parts.is_empty() => vec![json!({"role": "user", "content": parts})],
         _ => parts,
@@ -136,10 +145,11 @@ fn messages_block(block: &ContentBlock) -> Option<Value> {
 /// A picture of a type that the interfaces which take pictures take.
 fn picture(block: &ContentBlock) -> Option<(&str, &str)> {
     match block {
-        ContentBlock::Image { data, mime_type } => {
-            matches!(mime_type.as_str(), "image/png" | "image/jpeg" | "image/gif" | "image/webp")
-                .then_some((data.as_str(), mime_type.as_str()))
-        }
+        ContentBlock::Image { data, mime_type } => matches!(
+            mime_type.as_str(),
+            "image/png" | "image/jpeg" | "image/gif" | "image/webp"
+        )
+        .then_some((data.as_str(), mime_type.as_str())),
         _ => None,
     }
 }
@@ -154,7 +164,11 @@ fn text(block: &ContentBlock) -> String {
         ContentBlock::Audio { mime_type, .. } => {
             format!("[a sound of type {mime_type}, which cannot be played here]")
         }
-        ContentBlock::ResourceLink { uri, name, mime_type } => match mime_type {
+        ContentBlock::ResourceLink {
+            uri,
+            name,
+            mime_type,
+        } => match mime_type {
             Some(mime) => format!("[{name} ({mime}): {uri}]"),
             None => format!("[{name}: {uri}]"),
         },

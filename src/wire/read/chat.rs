@@ -8,7 +8,11 @@ pub(super) fn read(node: &Node<'_>, batch: &mut WireBatch) -> Result<(), WireErr
     let message = if let Some(choices) = body.get("choices")? {
         let elements = choices.elements()?;
         let Some(first) = elements.first() else {
-            return Err(choices.mismatch("an array with a choice in it"));
+            return Err(WireError::Shape {
+                pointer: choices.pointer().to_owned(),
+                expected: "an array with a choice in it",
+                found: "an empty array",
+            });
         };
         let choice = first.object()?;
         if let Some(reason) = choice.string("finish_reason")? {
@@ -39,7 +43,11 @@ fn call(object: &Object<'_>, batch: &mut WireBatch) -> Result<(), WireError> {
     let id = object.string("id")?.map(std::borrow::Cow::into_owned);
     if !is_ours(object)? {
         let kind = object.string("type")?.unwrap_or_default().into_owned();
-        batch.unsupported.push(ApartCall { kind, id, name: None });
+        batch.unsupported.push(ApartCall {
+            kind,
+            id,
+            name: None,
+        });
         return Ok(());
     }
     let (kind, name, arguments) = function_part(object)?;
@@ -56,7 +64,9 @@ fn call(object: &Object<'_>, batch: &mut WireBatch) -> Result<(), WireError> {
 
 /// Whether a call, or a piece of one, is of a type that is handed over.
 pub(in crate::wire) fn is_ours(object: &Object<'_>) -> Result<bool, WireError> {
-    Ok(object.string("type")?.is_none_or(|kind| matches!(&*kind, "function" | "custom" | "")))
+    Ok(object
+        .string("type")?
+        .is_none_or(|kind| matches!(&*kind, "function" | "custom" | "")))
 }
 
 /// Kind, name and text of a call, or of a piece of one.
@@ -67,7 +77,9 @@ pub(in crate::wire) fn function_part(
         (None, Some(part)) => (CallKind::Custom, Some(part), "input"),
         (part, _) => (CallKind::Function, part, "arguments"),
     };
-    let Some(part) = part else { return Ok((kind, None, RawArguments::Absent)) };
+    let Some(part) = part else {
+        return Ok((kind, None, RawArguments::Absent));
+    };
     let part = part.object()?;
     let name = part.string("name")?.map(std::borrow::Cow::into_owned);
     Ok((kind, name, text_arguments(part.get(text)?)?))

@@ -47,7 +47,11 @@ pub(in crate::wire) fn block(object: &Object<'_>) -> Result<Block, WireError> {
     let id = object.string("id")?.map(std::borrow::Cow::into_owned);
     let name = object.string("name")?.map(std::borrow::Cow::into_owned);
     if kind != "tool_use" {
-        return Ok(Block::Provider(ApartCall { kind: kind.into_owned(), id, name }));
+        return Ok(Block::Provider(ApartCall {
+            kind: kind.into_owned(),
+            id,
+            name,
+        }));
     }
     let arguments = match object.get("input")? {
         None => RawArguments::Absent,

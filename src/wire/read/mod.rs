@@ -32,7 +32,9 @@ pub fn read_reply(dialect: Option<Dialect>, text: &str) -> Result<WireBatch, Wir
     if !node.is_array() {
         refuse_error(&node.object()?)?;
     }
-    let dialect = dialect.or_else(|| Dialect::detect_node(&node)).ok_or(WireError::UnknownDialect)?;
+    let dialect = dialect
+        .or_else(|| Dialect::detect_node(&node))
+        .ok_or(WireError::UnknownDialect)?;
     let mut batch = WireBatch::new(dialect);
     match dialect {
         Dialect::ChatCompletions => chat::read(&node, &mut batch)?,
@@ -44,7 +46,9 @@ pub fn read_reply(dialect: Option<Dialect>, text: &str) -> Result<WireBatch, Wir
 
 /// Turns a provider's error body into an error.
 pub(super) fn refuse_error(object: &Object<'_>) -> Result<(), WireError> {
-    let Some(error) = object.present("error")? else { return Ok(()) };
+    let Some(error) = object.present("error")? else {
+        return Ok(());
+    };
     let message = match error.object() {
         Ok(fields) => match fields.string("message")? {
             Some(message) => echo(&message),
@@ -52,7 +56,10 @@ pub(super) fn refuse_error(object: &Object<'_>) -> Result<(), WireError> {
         },
         Err(_) => echo(error.text()),
     };
-    Err(WireError::Provider { pointer: error.pointer().to_owned(), message })
+    Err(WireError::Provider {
+        pointer: error.pointer().to_owned(),
+        message,
+    })
 }
 
 /// Text inside a string, or the exact text of any other value that some

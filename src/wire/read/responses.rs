@@ -34,7 +34,9 @@ pub(super) fn read(node: &Node<'_>, batch: &mut WireBatch) -> Result<(), WireErr
 
 /// Why the response is not whole, by its status.
 pub(in crate::wire) fn incomplete(body: &Object<'_>) -> Result<Option<Incomplete>, WireError> {
-    let Some(status) = body.string("status")? else { return Ok(None) };
+    let Some(status) = body.string("status")? else {
+        return Ok(None);
+    };
     if status == "incomplete"
         && let Some(details) = body.present("incomplete_details")?
         && let Some(reason) = details.object()?.string("reason")?
@@ -60,7 +62,10 @@ pub(in crate::wire) fn item(object: &Object<'_>) -> Result<Item, WireError> {
         "custom_tool_call" => (CallKind::Custom, "input"),
         other => {
             let host = match other {
-                "computer_call" | "local_shell_call" | "shell_call" | "apply_patch_call"
+                "computer_call"
+                | "local_shell_call"
+                | "shell_call"
+                | "apply_patch_call"
                 | "mcp_approval_request" => true,
                 "tool_search_call" => {
                     matches!(object.string("execution")?.as_deref(), Some("client"))
@@ -69,8 +74,16 @@ pub(in crate::wire) fn item(object: &Object<'_>) -> Result<Item, WireError> {
                 _ => return Ok(Item::Other),
             };
             let id = id("call_id")?.or(id("id")?);
-            let apart = ApartCall { kind: other.to_owned(), id, name: self::name(object)? };
-            return Ok(if host { Item::Unsupported(apart) } else { Item::Provider(apart) });
+            let apart = ApartCall {
+                kind: other.to_owned(),
+                id,
+                name: self::name(object)?,
+            };
+            return Ok(if host {
+                Item::Unsupported(apart)
+            } else {
+                Item::Provider(apart)
+            });
         }
     };
     Ok(Item::Ours(WireCall {

@@ -8,7 +8,9 @@ use crate::wire::{
 };
 
 pub(super) fn push(stream: &mut StreamAssembler, event: &Object<'_>) -> Result<(), WireError> {
-    let Some(choices) = event.present("choices")? else { return Ok(()) };
+    let Some(choices) = event.present("choices")? else {
+        return Ok(());
+    };
     for node in choices.elements()? {
         let choice = node.object()?;
         // Of several choices the first is read, as in a whole reply.
@@ -20,7 +22,9 @@ pub(super) fn push(stream: &mut StreamAssembler, event: &Object<'_>) -> Result<(
         if let Some(delta) = choice.present("delta")? {
             let delta = delta.object()?;
             if let Some(old) = delta.present("function_call")? {
-                return Err(old.mismatch("\"tool_calls\" in the place of the old \"function_call\""));
+                return Err(
+                    old.mismatch("\"tool_calls\" in the place of the old \"function_call\"")
+                );
             }
             if let Some(pieces) = delta.present("tool_calls")? {
                 for node in pieces.elements()? {
@@ -38,11 +42,21 @@ pub(super) fn push(stream: &mut StreamAssembler, event: &Object<'_>) -> Result<(
 }
 
 fn piece(stream: &mut StreamAssembler, object: &Object<'_>) -> Result<(), WireError> {
-    let place = object.present("index")?.map(|node| node.index()).transpose()?;
+    let place = object
+        .present("index")?
+        .map(|node| node.index())
+        .transpose()?;
     let id = object.string("id")?.map(std::borrow::Cow::into_owned);
     if !chat_is_ours(object)? {
         let kind = object.string("type")?.unwrap_or_default().into_owned();
-        return stream.apart(ApartCall { kind, id, name: None }, false);
+        return stream.apart(
+            ApartCall {
+                kind,
+                id,
+                name: None,
+            },
+            false,
+        );
     }
     let (kind, name, arguments) = function_part(object)?;
     let name = name.unwrap_or_default();
@@ -63,8 +77,18 @@ fn piece(stream: &mut StreamAssembler, object: &Object<'_>) -> Result<(), WireEr
             opened
         }
         _ => {
-            let start = WireCall { id, name, kind, extras: extras(object)?, ..WireCall::default() };
-            stream.open(OpenCall { place, start, ..OpenCall::default() })?
+            let start = WireCall {
+                id,
+                name,
+                kind,
+                extras: extras(object)?,
+                ..WireCall::default()
+            };
+            stream.open(OpenCall {
+                place,
+                start,
+                ..OpenCall::default()
+            })?
         }
     };
     match arguments.as_text() {

@@ -14,7 +14,12 @@ pub(super) fn push(stream: &mut StreamAssembler, event: &Object<'_>) -> Result<(
             stream.at_place(place);
             match block(&event.need("content_block")?.object()?)? {
                 Block::Ours(start) => {
-                    let call = OpenCall { place, start, closes: true, ..OpenCall::default() };
+                    let call = OpenCall {
+                        place,
+                        start,
+                        closes: true,
+                        ..OpenCall::default()
+                    };
                     stream.open(call)?;
                 }
                 Block::Provider(apart) => stream.apart(apart, true)?,

@@ -6,11 +6,7 @@ mod open;
 mod responses;
 mod sse;
 
-use super::{
-    ApartCall, Dialect, Incomplete, WireBatch, WireError,
-    raw::Node,
-    read::refuse_error,
-};
+use super::{ApartCall, Dialect, Incomplete, WireBatch, WireError, raw::Node, read::refuse_error};
 
 use self::open::OpenCall;
 pub use self::sse::SseDecoder;
@@ -201,7 +197,11 @@ impl StreamAssembler {
     fn apart(&mut self, call: ApartCall, provider: bool) -> Result<(), WireError> {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         self.spend(CALL_COST + call.kind.len() + text(&call.id) + text(&call.name))?;
-        if provider { self.provider_ran.push(call) } else { self.unsupported.push(call) }
+        if provider {
+            self.provider_ran.push(call)
+        } else {
+            self.unsupported.push(call)
+        }
         Ok(())
     }
 }

@@ -32,7 +32,11 @@ impl OpenCall {
     pub(super) fn size(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let extras = &self.start.extras;
-        let extras = if extras.is_empty() { 0 } else { Value::Object(extras.clone()).to_string().len() };
+        let extras = if extras.is_empty() {
+            0
+        } else {
+            Value::Object(extras.clone()).to_string().len()
+        };
         text(&self.item)
             + text(&self.start.id)
             + self.start.name.len()
@@ -74,6 +78,10 @@ impl OpenCall {
         };
         let cut = self.start.cut || !(whole_reply || known_whole);
         let arguments = self.text().map_or(RawArguments::Absent, RawArguments::from);
-        WireCall { arguments, cut, ..self.start }
+        WireCall {
+            arguments,
+            cut,
+            ..self.start
+        }
     }
 }

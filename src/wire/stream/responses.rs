@@ -29,7 +29,9 @@ pub(super) fn push(stream: &mut StreamAssembler, event: &Object<'_>) -> Result<(
         }
         "response.function_call_arguments.done" => last(stream, event, "arguments")?,
         "response.custom_tool_call_input.done" => last(stream, event, "input")?,
-        kind @ ("response.completed" | "response.incomplete" | "response.failed"
+        kind @ ("response.completed"
+        | "response.incomplete"
+        | "response.failed"
         | "response.cancelled") => {
             let response = event.need("response")?.object()?;
             let mut why = incomplete(&response)?;
@@ -53,7 +55,10 @@ pub(super) fn push(stream: &mut StreamAssembler, event: &Object<'_>) -> Result<(
 }
 
 fn place(event: &Object<'_>) -> Result<Option<u64>, WireError> {
-    event.present("output_index")?.map(|node| node.index()).transpose()
+    event
+        .present("output_index")?
+        .map(|node| node.index())
+        .transpose()
 }
 
 /// Keeps a new item. Items that are not ours are listed when they are done,
@@ -97,7 +102,9 @@ fn close(
     opened: usize,
     object: &Object<'_>,
 ) -> Result<(), WireError> {
-    let Item::Ours(done) = item(object)? else { return Ok(()) };
+    let Item::Ours(done) = item(object)? else {
+        return Ok(());
+    };
     if let Some(text) = done.arguments.as_text() {
         set_last(stream, opened, text)?;
     }
@@ -139,14 +146,20 @@ fn find(
     item: Option<&Object<'_>>,
 ) -> Result<Option<usize>, WireError> {
     if let Some(place) = place(event)? {
-        return Ok(stream.calls.iter().rposition(|call| call.place == Some(place)));
+        return Ok(stream
+            .calls
+            .iter()
+            .rposition(|call| call.place == Some(place)));
     }
     let id = match item {
         Some(item) => item.string("id")?,
         None => event.string("item_id")?,
     };
     let Some(id) = id else { return Ok(None) };
-    Ok(stream.calls.iter().rposition(|call| call.item.as_deref() == Some(&*id)))
+    Ok(stream
+        .calls
+        .iter()
+        .rposition(|call| call.item.as_deref() == Some(&*id)))
 }
 
 /// The call that a piece belongs to. A piece of nothing is a lost call.

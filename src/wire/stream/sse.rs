@@ -26,7 +26,13 @@ pub struct SseDecoder {
 impl SseDecoder {
     /// A decoder that holds at most `limit` bytes of one event.
     pub const fn new(limit: usize) -> Self {
-        Self { limit, line: Vec::new(), data: None, after_return: false, broken: false }
+        Self {
+            limit,
+            line: Vec::new(),
+            data: None,
+            after_return: false,
+            broken: false,
+        }
     }
 
     /// Takes bytes and gives the payloads of the events that they complete.
