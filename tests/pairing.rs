@@ -1,61 +1,18 @@
 //! Which calls lack a result, and what is added for them.
 
-#[path = "support/wire.rs"]
+#[path = "support/pairing.rs"]
 mod support;
 
-use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::DIALECTS;
+use support::{
+    DIALECTS,
+    Step::{self, Answer, Ask, Say},
+    conversation, is_within, kinds,
+};
 use toolfall::{
     pairing::{self, Entry, Finding, SYNTHETIC_RESULT, check_log, repair_log},
-    wire::{Dialect, RawArguments, WireCall, WireResult, write_assistant, write_results},
+    wire::Dialect,
 };
-use toolfall_layers::ContentBlock;
-
-/// One step of a conversation, for every dialect.
-#[derive(Clone, Debug)]
-enum Step {
-    /// The assistant asks for calls with these ids.
-    Ask(Vec<&'static str>),
-    /// Results for these ids, in this order.
-    Answer(Vec<&'static str>),
-    Say,
-    Think,
-}
-use Step::{Answer, Ask, Say, Think};
-
-fn conversation(dialect: Dialect, steps: &[Step]) -> Vec<Value> {
-    let mut messages = Vec::new();
-    for step in steps {
-        match step {
-            Ask(ids) => {
-                let calls: Vec<_> = ids
-                    .iter()
-                    .map(|id| WireCall::new(Some(id), "read", RawArguments::Absent))
-                    .collect();
-                messages.extend(write_assistant(dialect, &calls).messages);
-            }
-            Answer(ids) => {
-                let content = [ContentBlock::text("42")];
-                let calls: Vec<_> = ids
-                    .iter()
-                    .map(|id| WireCall::new(Some(id), "read", RawArguments::Absent))
-                    .collect();
-                let results: Vec<_> = calls
-                    .iter()
-                    .map(|call| WireResult::of(call, &content, false))
-                    .collect();
-                messages.extend(write_results(dialect, &results));
-            }
-            Say => messages.push(json!({"role": "user", "content": "go on"})),
-            Think => messages.push(match dialect {
-                Dialect::Responses => json!({"type": "reasoning", "summary": []}),
-                _ => json!({"role": "assistant", "content": "hm"}),
-            }),
-        }
-    }
-    messages
-}
 
 /// The ids of results, in order, with `*` behind those that were added.
 fn results(dialect: Dialect, messages: &[Value]) -> Vec<String> {
@@ -83,20 +40,6 @@ fn results(dialect: Dialect, messages: &[Value]) -> Vec<String> {
         }
     }
     found
-}
-
-/// The kinds of finding with their ids, `missing a`.
-fn kinds(found: &[Finding]) -> Vec<String> {
-    found
-        .iter()
-        .map(|finding| match finding {
-            Finding::MissingResult { id, .. } => format!("missing {id}"),
-            Finding::DuplicateResult { id, .. } => format!("duplicate {id}"),
-            Finding::OrphanResult { id, .. } => format!("orphan {id}"),
-            Finding::OutOfOrder { id, .. } => format!("order {id}"),
-            other => panic!("{other}"),
-        })
-        .collect()
 }
 
 #[test]
@@ -293,65 +236,4 @@ fn a_log_is_checked_and_repaired_too() {
         ]
     );
     assert_eq!(kinds(&check_log(&whole)), ["orphan x"]);
-}
-
-/// Whether `whole` holds all of `part`, in order.
-fn is_within(part: &[Value], whole: &[Value]) -> bool {
-    let mut whole = whole.iter();
-    part.iter().all(|one| whole.any(|other| other == one))
-}
-
-/// Messages and, within Messages, each of their blocks, one by one.
-fn atoms(messages: &[Value]) -> Vec<Value> {
-    let mut atoms = Vec::new();
-    for message in messages {
-        match &message["content"] {
-            Value::Array(blocks) => {
-                atoms.extend(blocks.iter().map(|block| json!([message["role"], block])));
-            }
-            Value::String(text) => {
-                atoms.push(json!([message["role"], {"type": "text", "text": text}]));
-            }
-            _ => atoms.push(message.clone()),
-        }
-    }
-    atoms
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let ids = || proptest::collection::vec(proptest::sample::select(vec!["a", "b", "c"]), 1..4);
-    prop_oneof![
-        ids().prop_map(Ask),
-        ids().prop_map(Answer),
-        Just(Say),
-        Just(Think)
-    ]
-}
-
-proptest! {
-    /// Repair only adds, leaves no call without a result, and is done once.
-    #[test]
-    fn repair_only_adds_and_leaves_nothing_missing(
-        steps in proptest::collection::vec(step(), 0..12),
-    ) {
-        for dialect in DIALECTS {
-            let messages = conversation(dialect, &steps);
-            let missing = |messages: &[Value]| {
-                let found = pairing::check(dialect, messages);
-                found.iter().filter(|found| matches!(found, Finding::MissingResult { .. })).count()
-            };
-            let whole = pairing::repair(dialect, &messages);
-            prop_assert_eq!(missing(&whole), 0, "{} {:?}", dialect, &whole);
-            prop_assert!(is_within(&atoms(&messages), &atoms(&whole)));
-            prop_assert_eq!(atoms(&whole).len(), atoms(&messages).len() + missing(&messages));
-            prop_assert_eq!(&pairing::repair(dialect, &whole), &whole);
-            // What was wrong beside is neither hidden nor made more.
-            let strays = |messages: &[Value]| {
-                let mut found = kinds(&pairing::check(dialect, messages));
-                found.retain(|kind| kind.starts_with("orphan") || kind.starts_with("duplicate"));
-                found
-            };
-            prop_assert_eq!(strays(&messages), strays(&whole));
-        }
-    }
 }

@@ -41,18 +41,15 @@ fn repair_messages(dialect: Dialect, messages: &[Value], parts: &Parts<'_>) -> V
         } else {
             parts.places[addition.after].message + 1
         };
-        let result = match dialect {
-            Dialect::ChatCompletions => {
-                json!({"role": "tool", "tool_call_id": id, "content": SYNTHETIC_RESULT})
-            }
-            _ => {
-                let kind = if parts.places[addition.call].custom {
-                    "custom_tool_call_output"
-                } else {
-                    "function_call_output"
-                };
-                json!({"type": kind, "call_id": id, "output": SYNTHETIC_RESULT})
-            }
+        let result = if dialect == Dialect::ChatCompletions {
+            json!({"role": "tool", "tool_call_id": id, "content": SYNTHETIC_RESULT})
+        } else {
+            let kind = if parts.places[addition.call].custom {
+                "custom_tool_call_output"
+            } else {
+                "function_call_output"
+            };
+            json!({"type": kind, "call_id": id, "output": SYNTHETIC_RESULT})
         };
         added.entry(before).or_default().push(result);
     }
@@ -89,12 +86,11 @@ fn repair_blocks(messages: &[Value], parts: &Parts<'_>) -> Vec<Value> {
     let mut whole = Vec::with_capacity(messages.len());
     for (at, message) in messages.iter().enumerate() {
         let results = added.remove(&at).unwrap_or_default();
-        match merged(message, &results) {
-            Some(merged) => whole.push(merged),
-            None => {
-                whole.extend(own_message(results));
-                whole.push(message.clone());
-            }
+        if let Some(merged) = merged(message, &results) {
+            whole.push(merged);
+        } else {
+            whole.extend(own_message(results));
+            whole.push(message.clone());
         }
     }
     whole.extend(added.into_values().filter_map(own_message));

@@ -47,6 +47,7 @@ mod dialect;
 mod error;
 mod history;
 mod ids;
+mod literal;
 mod raw;
 mod read;
 mod results;

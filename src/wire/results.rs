@@ -23,6 +23,22 @@ pub struct WireResult<'a> {
 }
 
 impl<'a> WireResult<'a> {
+    /// The result of a function call with this id and name.
+    pub const fn new(
+        id: Option<&'a str>,
+        name: &'a str,
+        content: &'a [ContentBlock],
+        is_error: bool,
+    ) -> Self {
+        Self {
+            id,
+            name,
+            kind: CallKind::Function,
+            content,
+            is_error,
+        }
+    }
+
     /// The result of `call`.
     pub fn of(call: &'a WireCall, content: &'a [ContentBlock], is_error: bool) -> Self {
         Self {
@@ -46,14 +62,13 @@ impl<'a> WireResult<'a> {
 /// Messages one message with all of them; none for no results.
 ///
 /// ```
-/// use toolfall::{wire::{Dialect, RawArguments, WireCall, WireResult, write_results}};
+/// use toolfall::wire::{Dialect, WireResult, write_results};
 /// use toolfall_layers::ContentBlock;
 ///
-/// let call = WireCall::new(Some("c1"), "read", RawArguments::Absent);
 /// let content = [ContentBlock::text("42 files")];
 /// let messages = write_results(
 ///     Dialect::ChatCompletions,
-///     &[WireResult::of(&call, &content, false)],
+///     &[WireResult::new(Some("c1"), "read", &content, false)],
 /// );
 /// assert_eq!(messages[0]["tool_call_id"], "c1");
 /// assert_eq!(messages[0]["content"], "42 files");

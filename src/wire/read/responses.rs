@@ -56,7 +56,8 @@ pub(in crate::wire) enum Item {
 
 pub(in crate::wire) fn item(object: &Object<'_>) -> Result<Item, WireError> {
     let kind = object.string("type")?.unwrap_or_default();
-    let id = |name: &str| Ok::<_, WireError>(object.string(name)?.map(|id| id.into_owned()));
+    let id =
+        |name: &str| Ok::<_, WireError>(object.string(name)?.map(std::borrow::Cow::into_owned));
     let (call_kind, text) = match &*kind {
         "function_call" => (CallKind::Function, "arguments"),
         "custom_tool_call" => (CallKind::Custom, "input"),

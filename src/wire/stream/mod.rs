@@ -198,9 +198,9 @@ impl StreamAssembler {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         self.spend(CALL_COST + call.kind.len() + text(&call.id) + text(&call.name))?;
         if provider {
-            self.provider_ran.push(call)
+            self.provider_ran.push(call);
         } else {
-            self.unsupported.push(call)
+            self.unsupported.push(call);
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ pub struct SseDecoder {
     line: Vec<u8>,
     data: Option<String>,
     after_return: bool,
+    begun: bool,
     broken: bool,
 }
 
@@ -31,6 +32,7 @@ impl SseDecoder {
             line: Vec::new(),
             data: None,
             after_return: false,
+            begun: false,
             broken: false,
         }
     }
@@ -71,6 +73,12 @@ impl SseDecoder {
             return self.data.take();
         }
         let line = std::mem::take(&mut self.line);
+        let first = !std::mem::replace(&mut self.begun, true);
+        // A byte order mark may stand in front of everything.
+        let line = match line.strip_prefix(b"\xEF\xBB\xBF") {
+            Some(rest) if first => rest,
+            _ => &line,
+        };
         let rest = line.strip_prefix(b"data")?;
         let value = match rest {
             [] => rest,
