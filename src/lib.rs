@@ -1,10 +1,12 @@
 //! Runs the tool calls that a language model asks for, through a tower stack.
+pub mod pairing;
 pub mod pipeline;
 pub mod registry;
 pub mod schema;
 pub mod session;
 pub mod tool;
 pub mod tool_service;
+pub mod wire;
 
 pub use toolfall_layers::{
     ApprovalLayer, ApprovalOutcome, ApprovalRequest, Arguments, ArgumentsError, ArgumentsErrorKind,
