@@ -1,12 +1,20 @@
 //! Runs the tool calls that a language model asks for, through a tower stack.
+#[cfg(all(feature = "workspace", unix))]
+pub mod command;
 pub mod pairing;
 pub mod pipeline;
+#[cfg(feature = "workspace")]
+pub mod policy;
 pub mod registry;
+#[cfg(feature = "workspace")]
+pub mod replay;
 pub mod schema;
 pub mod session;
 pub mod tool;
 pub mod tool_service;
 pub mod wire;
+#[cfg(feature = "workspace")]
+pub mod workspace;
 
 pub use toolfall_layers::{
     ApprovalLayer, ApprovalOutcome, ApprovalRequest, Arguments, ArgumentsError, ArgumentsErrorKind,
