@@ -8,6 +8,7 @@ pub mod policy;
 pub mod registry;
 #[cfg(feature = "workspace")]
 pub mod replay;
+pub mod scheduler;
 pub mod schema;
 pub mod session;
 pub mod tool;
@@ -29,6 +30,7 @@ pub use toolfall_layers::{
 
 pub use self::pipeline::{Pipeline, PipelineBuilder};
 pub use self::registry::{RegisterError, Registration, Registry, ToolSchema};
+pub use self::scheduler::{Batch, BatchEvent, Scheduler};
 pub use self::tool::{
     CallToolError, ExecutionMode, Progress, ProgressSink, Tool, ToolContext, ToolDef, Validation,
     raw_tool, service_tool, tool_fn,
