@@ -69,6 +69,10 @@ impl FileError {
     }
 
     pub(super) fn coded(self) -> CodedError {
-        CodedError::new("WorkspaceError", self.code, self.message)
+        let name = match self.code {
+            crate::code::ABORTED => "AbortError",
+            _ => "WorkspaceError",
+        };
+        CodedError::new(name, self.code, self.message)
     }
 }

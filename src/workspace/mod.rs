@@ -160,11 +160,15 @@ impl Workspace {
 
     /// Does `work` on a thread that may block. It is told of the
     /// cancellation and is waited for all the same.
-    fn blocking<T: Send + 'static>(
+    fn blocking<T, W>(
         &self,
         cancelled: &CancellationToken,
-        work: impl FnOnce(&Self, &CancellationToken) -> Result<T, FileError> + Send + 'static,
-    ) -> impl Future<Output = Result<T, BoxError>> + use<T> {
+        work: W,
+    ) -> impl Future<Output = Result<T, BoxError>> + use<T, W>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Self, &CancellationToken) -> Result<T, FileError> + Send + 'static,
+    {
         let (workspace, cancelled) = (self.clone(), cancelled.clone());
         let working = tokio::task::spawn_blocking(move || {
             work(&workspace, &cancelled).map_err(FileError::coded)
