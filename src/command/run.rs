@@ -35,7 +35,10 @@ pub(super) async fn run(
     let mut group = Group::start(&mut command(&spec)).map_err(|error| {
         failure(
             "COMMAND_NOT_STARTED",
-            format!("the program {:?} cannot be started: {error}", spec.program),
+            format!(
+                "the program {} cannot be started: {error}",
+                spec.program.display()
+            ),
         )
     })?;
     let mut stdout = Output::default();
@@ -49,7 +52,7 @@ pub(super) async fn run(
         let (Some(mut stdin), Some(out), Some(err)) = pipes else {
             return Err(failure(
                 "COMMAND_NOT_STARTED",
-                format!("the program {:?} has no pipes", spec.program),
+                format!("the program {} has no pipes", spec.program.display()),
             ));
         };
         let feed = async move {

@@ -134,9 +134,7 @@ impl RuleList {
     }
 
     fn first(&self, tool: &str, arguments: Option<&Value>) -> Option<&CompiledRule> {
-        self.rules
-            .iter()
-            .find(|rule| rule.matches(tool, arguments))
+        self.rules.iter().find(|rule| rule.matches(tool, arguments))
     }
 }
 

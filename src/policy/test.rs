@@ -70,7 +70,9 @@ impl Compiled {
         match self {
             Self::Equals(wanted) => same(wanted, value),
             Self::Glob(glob) => value.as_str().is_some_and(|text| glob.is_match(text)),
-            Self::Path(glob) => value.as_str().is_some_and(|text| glob.is_match(plain(text))),
+            Self::Path(glob) => value
+                .as_str()
+                .is_some_and(|text| glob.is_match(plain(text))),
             Self::Present => true,
         }
     }

@@ -46,9 +46,10 @@ impl Workspace {
                     Some(folder) if !folder.as_os_str().is_empty() => folder,
                     _ => Path::new("."),
                 };
-                let folder = self.dir.canonicalize(folder).map_err(|error| {
-                    FileError::io(&folder.to_string_lossy(), &error)
-                })?;
+                let folder = self
+                    .dir
+                    .canonicalize(folder)
+                    .map_err(|error| FileError::io(&folder.to_string_lossy(), &error))?;
                 Ok(folder.join(name))
             }
             Err(error) => Err(fail(&error)),
@@ -57,12 +58,7 @@ impl Workspace {
 
     /// Writes `text` to a new file beside `target` and puts it in its place.
     /// Says whether there was a file before.
-    pub(super) fn replace(
-        &self,
-        path: &str,
-        target: &Path,
-        text: &str,
-    ) -> Result<bool, FileError> {
+    pub(super) fn replace(&self, path: &str, target: &Path, text: &str) -> Result<bool, FileError> {
         let fail = |error: &std::io::Error| FileError::io(path, error);
         let before = self.dir.metadata(target).ok();
         let temporary = beside(target);

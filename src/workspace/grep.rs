@@ -44,7 +44,7 @@ struct Line {
     /// The file, relative to the workspace's root.
     path: String,
     /// The line's number, counted from 1.
-    line: u64,
+    number: u64,
     /// The line; a long one is cut.
     text: String,
 }
@@ -155,7 +155,7 @@ impl Sink for Lines<'_> {
             let text = String::from_utf8_lossy(found.bytes());
             self.found.lines.push(Line {
                 path: self.path.to_owned(),
-                line: found.line_number().unwrap_or_default(),
+                number: found.line_number().unwrap_or_default(),
                 text: cut(text.trim_end_matches(['\r', '\n']), limits.line_chars / 4),
             });
         }
@@ -167,7 +167,7 @@ fn render(value: &Value) -> Result<Vec<ContentBlock>, BoxError> {
     let found = Found::deserialize(value)?;
     let mut text = String::new();
     for line in &found.lines {
-        writeln!(text, "{}:{}:{}", line.path, line.line, line.text)?;
+        writeln!(text, "{}:{}:{}", line.path, line.number, line.text)?;
     }
     if found.total == 0 {
         text.push_str("(no line matches)");
