@@ -77,6 +77,14 @@ struct ApartLine<'a> {
 }
 
 #[derive(Serialize)]
+struct LeftOutLine<'a> {
+    r#type: &'static str,
+    batch: &'a str,
+    name: &'a str,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
 struct EndLine<'a> {
     r#type: &'static str,
     batch: &'a str,
@@ -121,6 +129,23 @@ impl Form {
             );
         }
         text
+    }
+
+    /// A tool of the batch that is not offered after all.
+    pub(crate) fn left_out(self, batch: &Batch, name: &str, why: &str) -> String {
+        match self {
+            Self::Human { .. } => format!(
+                "  - tool {} left out: {}\n",
+                safe(name, LINE),
+                safe(why, LINE)
+            ),
+            Self::Json => json(&LeftOutLine {
+                r#type: "tool_left_out",
+                batch: &batch.label,
+                name,
+                why,
+            }),
+        }
     }
 
     /// A call with its result.

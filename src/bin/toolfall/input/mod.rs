@@ -81,6 +81,13 @@ pub(crate) struct ToolText {
 #[serde(from = "ToolText")]
 pub(crate) struct RowTool(Arc<ToolText>);
 
+impl RowTool {
+    /// Whether both are the very same tool.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl From<ToolText> for RowTool {
     fn from(tool: ToolText) -> Self {
         Self(Arc::new(tool))

@@ -1,6 +1,6 @@
 //! Running batches one after the other.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
@@ -28,6 +28,16 @@ pub(super) struct Runner<S> {
     pub(super) replay: bool,
     pub(super) scope: Scope,
     pub(super) totals: Totals,
+    /// The tools that the batch offers, by name.
+    pub(super) offered: HashMap<String, Offered>,
+}
+
+/// A tool of a row, registered.
+pub(super) struct Offered {
+    tool: RowTool,
+    /// Whether it has no recorded answers.
+    plain: bool,
+    _registration: Registration,
 }
 
 impl<S> Runner<S>
@@ -57,12 +67,10 @@ where
     }
 
     async fn batch(&mut self, batch: &Batch) -> Result<(), Error> {
-        let offered = if self.replay {
-            self.offer(batch)?
-        } else {
-            Vec::new()
-        };
         self.screen.print(&self.form.begin(batch));
+        if self.replay {
+            self.offer(batch);
+        }
         self.totals.batches += 1;
         self.totals.not_ours += batch.apart.len() as u64;
         let cancel = self.interrupt.cancel().child_token();
@@ -111,26 +119,59 @@ where
                 _ => {}
             }
         }
-        drop(offered);
         Ok(())
     }
 
-    /// Registers the tools that the batch offers, as replay tools.
-    fn offer(&self, batch: &Batch) -> Result<Vec<Registration>, Error> {
-        let mut names = HashSet::new();
-        let mut offered = Vec::new();
+    /// Registers the tools that the batch offers, as replay tools. A tool
+    /// whose schema cannot be used is left out, and that is told.
+    fn offer(&mut self, batch: &Batch) {
+        let mut before = std::mem::take(&mut self.offered);
+        let mut wanted: Vec<&RowTool> = Vec::new();
         for tool in &batch.tools {
             // Two tool sets of one row may share a tool.
-            if !names.insert(&tool.name) || self.registry.contains(&tool.name, None) {
+            if wanted.iter().all(|other| other.name != tool.name) {
+                wanted.push(tool);
+            }
+        }
+        // What the batch before offered just so need not be compiled again.
+        for tool in &wanted {
+            if let Some(offered) = before.remove(&tool.name)
+                && offered.plain
+                && offered.tool.is(tool)
+                && is_plain(batch, tool)
+            {
+                self.offered.insert(tool.name.clone(), offered);
+            }
+        }
+        drop(before);
+        for tool in wanted {
+            if self.offered.contains_key(&tool.name) || self.registry.contains(&tool.name, None) {
                 continue;
             }
-            let registered = self.registry.register(replay(batch, tool).into_tool());
-            offered.push(
-                registered.map_err(|error| Error::at(&batch.file, batch.line, chain(&error)))?,
-            );
+            match self.registry.register(replay(batch, tool).into_tool()) {
+                Ok(registration) => {
+                    let offered = Offered {
+                        tool: tool.clone(),
+                        plain: is_plain(batch, tool),
+                        _registration: registration,
+                    };
+                    self.offered.insert(tool.name.clone(), offered);
+                }
+                Err(error) => {
+                    let text = self.form.left_out(batch, &tool.name, &chain(&error));
+                    self.screen.print(&text);
+                }
+            }
         }
-        Ok(offered)
     }
+}
+
+/// Whether nothing in the batch is recorded for the tool.
+fn is_plain(batch: &Batch, tool: &RowTool) -> bool {
+    batch
+        .calls
+        .iter()
+        .all(|call| call.name != tool.name || (call.recorded.is_none() && !call.free_text))
 }
 
 fn replay(batch: &Batch, tool: &RowTool) -> Replay {

@@ -3,6 +3,7 @@
 mod batches;
 mod queue;
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -77,6 +78,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         replay: args.replay,
         scope: Scope::new("toolfall"),
         totals: Totals::default(),
+        offered: HashMap::new(),
     };
     let ran = tokio::select! {
         ran = runner.run(queue) => ran,
