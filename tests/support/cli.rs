@@ -9,32 +9,32 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder to run the binary in.
-pub struct Place(pub TempDir);
+pub(crate) struct Place(pub(crate) TempDir);
 
 /// What a run came to.
-pub struct Ran {
-    pub status: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ran {
+    pub(crate) status: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder"))
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().expect("inside")).expect("folders");
         std::fs::write(&path, text).expect("a file");
         path
     }
 
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_toolfall"));
         command
             .args(args)
@@ -46,11 +46,11 @@ impl Place {
         command
     }
 
-    pub fn run(&self, args: &[&str]) -> Ran {
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
         Ran::of(self.command(args).output().expect("it starts"))
     }
 
-    pub fn fed(&self, args: &[&str], input: &str) -> Ran {
+    pub(crate) fn fed(&self, args: &[&str], input: &str) -> Ran {
         let mut child = self
             .command(args)
             .stdin(Stdio::piped())
@@ -64,7 +64,7 @@ impl Place {
 }
 
 impl Ran {
-    pub fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self {
             status: output.status.code().unwrap_or(-1),
@@ -73,29 +73,29 @@ impl Ran {
         }
     }
 
-    pub fn lines(&self) -> Vec<Value> {
+    pub(crate) fn lines(&self) -> Vec<Value> {
         lines(&self.out)
     }
 
     /// The lines of the type `result`.
-    pub fn results(&self) -> Vec<Value> {
+    pub(crate) fn results(&self) -> Vec<Value> {
         self.typed("result")
     }
 
-    pub fn typed(&self, wanted: &str) -> Vec<Value> {
+    pub(crate) fn typed(&self, wanted: &str) -> Vec<Value> {
         let lines = self.lines().into_iter();
         lines.filter(|line| line["type"] == wanted).collect()
     }
 }
 
-pub fn lines(text: &str) -> Vec<Value> {
+pub(crate) fn lines(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
         .collect()
 }
 
 /// A result's code, or `ok`.
-pub fn code(result: &Value) -> &str {
+pub(crate) fn code(result: &Value) -> &str {
     if result["is_error"] == false {
         return "ok";
     }
@@ -103,7 +103,7 @@ pub fn code(result: &Value) -> &str {
 }
 
 /// Copies a folder's files, not what a run made of it.
-pub fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a folder");
     for entry in std::fs::read_dir(from).expect("it is there").flatten() {
         let target = to.join(entry.file_name());

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crossterm::event::{Event, EventStream, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::event::{Event, EventStream, KeyCode, KeyEventKind, KeyModifiers, poll, read};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
-use futures_util::{FutureExt as _, StreamExt as _};
+use futures_util::StreamExt as _;
 use tokio::sync::Mutex;
 use toolfall::session::{AskedRecord, DecidedRecord, SessionRecorder};
 use toolfall::{ApprovalOutcome, ApprovalRequest, BoxError};
@@ -76,9 +77,9 @@ impl Prompt {
         let Ok(raw) = Raw::enter(&self.screen) else {
             return ApprovalOutcome::Unavailable;
         };
-        let mut events = EventStream::new();
         // What was typed before the question is no answer to it.
-        while let Some(Some(Ok(_))) = events.next().now_or_never() {}
+        while poll(Duration::ZERO).unwrap_or(false) && read().is_ok() {}
+        let mut events = EventStream::new();
         let arguments = request.arguments().map_or("", |arguments| arguments.text());
         let mut question = format!(
             "? {} {}\n",

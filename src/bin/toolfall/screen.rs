@@ -82,9 +82,11 @@ impl Screen {
     /// hidden in the meantime.
     pub(crate) fn set_raw(&self, raw: bool) {
         if raw {
-            // Takes the drawn bar off the terminal.
-            self.bar.suspend(|| {});
             self.bar.set_draw_target(ProgressDrawTarget::hidden());
+            if self.shown {
+                // The bar stays where it was drawn last; its line is cleared.
+                let _ = io::stderr().lock().write_all(b"\r\x1b[2K");
+            }
         } else if self.shown && !self.bar.is_finished() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }

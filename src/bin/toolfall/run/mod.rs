@@ -172,8 +172,8 @@ fn tell(path: &Path, recovery: &Recovery, screen: &Screen) {
             recovery.interrupted.len(),
         );
         screen.note(&format!(
-            "{path}: closed {count} calls that an earlier run left open; {started} of them had \
-             begun, and their effect is unknown\n"
+            "{path}: closed what an earlier run left open: {count} without a result, of which \
+             {started} had begun and may have had an effect\n"
         ));
     }
     if recovery.torn.is_some() {
@@ -200,7 +200,8 @@ fn finish(
             not_ours,
             ..
         } = totals;
-        let mut text = format!("{calls} calls: {succeeded} succeeded, {failed} failed");
+        let noun = if calls == 1 { "call" } else { "calls" };
+        let mut text = format!("{calls} {noun}: {succeeded} succeeded, {failed} failed");
         if not_ours > 0 {
             let _ = write!(text, "; {not_ours} more were not ours to run");
         }
