@@ -18,7 +18,7 @@ use std::task::{Context, Poll};
 
 use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio_util::sync::WaitForCancellationFutureOwned;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 pub use self::context::BodyContext;
 use self::context::BodyGuard;
@@ -56,7 +56,7 @@ impl ClearedCall {
             || self
                 .replaced
                 .as_ref()
-                .is_some_and(|token| token.is_cancelled());
+                .is_some_and(CancellationToken::is_cancelled);
         if cancelled {
             return BodyFuture::refused(ToolOutcome::aborted(view.was_entered()));
         }
