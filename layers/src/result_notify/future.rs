@@ -140,7 +140,8 @@ where
         match self.as_mut().project() {
             StateProj::Intake { service, refused } => {
                 let recorded = match &ending.host.recorder {
-                    Some(recorder) => recorder.call(&ending.view),
+                    Some(recorder) => catch(|| recorder.call(&ending.view))
+                        .unwrap_or_else(|panic| Recorded::Now(Err(panic.into()))),
                     None => Recorded::Now(Ok(())),
                 };
                 match recorded {
@@ -164,7 +165,9 @@ where
                 recording,
                 service,
                 refused,
-            } => match recording.as_mut().poll(cx) {
+            } => match catch(|| recording.as_mut().poll(cx))
+                .unwrap_or_else(|panic| Poll::Ready(Err(panic.into())))
+            {
                 Poll::Pending => Step::Pending,
                 Poll::Ready(Err(error)) => Step::Ended(unrecorded(error)),
                 Poll::Ready(Ok(())) => {
