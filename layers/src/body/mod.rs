@@ -26,7 +26,7 @@ pub(crate) use self::context::{Dispatch, DispatchCell};
 pub(crate) use self::gate::Gate;
 pub(crate) use self::settled::Settled;
 use crate::call::ClearedCall;
-use crate::catalog::Definition;
+use crate::catalog::{Definition, render};
 use crate::error::{BoxError, body_failure};
 use crate::outcome::ToolOutcome;
 use crate::panic::catch;
@@ -189,15 +189,11 @@ impl Running {
             (Ok(_), Err(panic)) => body_failure(&panic),
             // Read after the body settled: what fired in the same poll counts.
             (Ok(_), Ok(())) if dispatch.is_cancelled() => ToolOutcome::aborted(true),
-            (Ok(value), Ok(())) => match catch(|| definition.render(&dispatch.view, value)) {
-                Ok(Ok(rendered)) => {
+            (Ok(value), Ok(())) => match render(&*definition, &dispatch.view, value) {
+                Ok(rendered) => {
                     ToolOutcome::rendered(&dispatch.view, rendered, dispatch.concluded())
                 }
-                Ok(Err(failure)) => failure,
-                Err(panic) => ToolOutcome::invalid_output(
-                    dispatch.view.name(),
-                    &[format!("output.render failed: {panic}")],
-                ),
+                Err(failure) => failure,
             },
         };
         drop(guard);
