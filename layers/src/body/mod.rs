@@ -18,7 +18,7 @@ use std::task::{Context, Poll};
 
 use serde_json::Value;
 use tokio::runtime::Handle;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 pub use self::context::BodyContext;
 use self::context::BodyGuard;
@@ -51,12 +51,9 @@ impl ClearedCall {
         definition: Arc<dyn Definition>,
         start: impl FnOnce(BodyContext) -> BoxBody,
     ) -> BodyFuture {
+        let cancelled = self.is_cancelled();
+        let relay = self.is_detached();
         let view = self.view;
-        let cancelled = view.cancellation().is_cancelled()
-            || self
-                .replaced
-                .as_ref()
-                .is_some_and(CancellationToken::is_cancelled);
         if cancelled {
             return BodyFuture::refused(ToolOutcome::aborted(view.was_entered()));
         }
@@ -64,7 +61,6 @@ impl ClearedCall {
             Ok(guard) => guard,
             Err(outcome) => return BodyFuture::refused(outcome),
         };
-        let relay = self.replaced.is_some() && !self.fused;
         let dispatch = Dispatch::new(view, self.replaced);
         let span = StageSpan::body();
         match catch(|| span.in_scope(|| start(BodyContext::new(dispatch.clone())))) {

@@ -108,6 +108,13 @@ impl CallState {
         self.wake_waiters();
     }
 
+    /// Another attempt begins, and no body of the one before is left: what it
+    /// left behind, and that it was given up, is no longer this call's.
+    pub(crate) fn begin_attempt(&self) {
+        self.flags.fetch_and(!GIVEN_UP, Ordering::AcqRel);
+        drop(self.take_left_behind());
+    }
+
     pub(crate) fn mark_effect_unknown(&self) {
         self.raise(UNKNOWN_EFFECT);
     }
