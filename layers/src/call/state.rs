@@ -135,12 +135,20 @@ impl CallState {
 
     /// Adds a context unless the dispatch has ended; says whether it was kept.
     pub(crate) fn defer(&self, context: ContextMessage) -> bool {
-        if self.flag(CONTEXTS_CLOSED) {
+        // One step, so that whoever closes the list after this sees the flag
+        // and looks under the lock.
+        let before = self.flags.fetch_or(CONTEXTS, Ordering::AcqRel);
+        if before & CONTEXTS_CLOSED != 0 {
             return false;
         }
-        self.raise(CONTEXTS);
-        self.with_rare(|rare| rare.contexts.push(context));
-        true
+        self.with_rare(|rare| {
+            // It may have been closed and emptied in between.
+            let open = !self.flag(CONTEXTS_CLOSED);
+            if open {
+                rare.contexts.push(context);
+            }
+            open
+        })
     }
 
     /// Ends the dispatch and takes the contexts that its bodies deferred.
