@@ -35,6 +35,17 @@ pin_project! {
         // After the inner future, so that bodies are let go of first.
         ending: EndingGuard,
     }
+
+    impl<S> PinnedDrop for ResponseFuture<S>
+    where
+        S: Service<ToolCall>,
+    {
+        // What is inside is user code: its panic must neither reach whoever
+        // drops a call nor keep the call from its ending.
+        fn drop(this: Pin<&mut Self>) {
+            let _ = catch(|| this.project().state.set(State::Done));
+        }
+    }
 }
 
 type Recording = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
