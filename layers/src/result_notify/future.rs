@@ -128,9 +128,6 @@ where
             ending.outcome = Some(outcome);
             // Dropping the inner future is user code as well.
             let _ = catch(|| this.state.as_mut().set(State::Committing));
-            if let Some(turn) = &ending.view.state().turn {
-                turn.settle();
-            }
         }
     }
 }
@@ -192,10 +189,19 @@ where
                 Poll::Ready(Err(error)) => Step::Ended(failure(error.into())),
             },
             StateProj::Committing => {
-                if let Some(turn) = &ending.view.state().turn
-                    && turn.poll_commit(cx).is_pending()
-                {
-                    return Step::Pending;
+                if let Some(turn) = &ending.view.state().turn {
+                    // A body that was let go of on the way here, by a panic
+                    // for instance, still holds its place in the batch.
+                    let settled = Settled::wait(&ending.view);
+                    if settled
+                        .is_some_and(|mut settled| Pin::new(&mut settled).poll(cx).is_pending())
+                    {
+                        return Step::Pending;
+                    }
+                    turn.settle();
+                    if turn.poll_commit(cx).is_pending() {
+                        return Step::Pending;
+                    }
                 }
                 // Only now may no further body begin: one that does is waited
                 // for below, one that comes later is refused.
