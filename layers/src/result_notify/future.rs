@@ -14,7 +14,7 @@ use crate::body::Settled;
 use crate::call::{CallRequest, CallState, CallView, ToolCall};
 use crate::error::{BoxError, Part, StageError, pipeline_failure};
 use crate::outcome::{ErrorInfo, FailureKind, ToolOutcome, ToolResult, code};
-use crate::panic::catch;
+use crate::panic::{PanicError, catch};
 use crate::ready::ReadyCall;
 use crate::span::call_span;
 
@@ -56,8 +56,8 @@ pin_project! {
     where
         S: Service<ToolCall>,
     {
-        Intake { service: Option<S>, refused: Option<ArgumentsError> },
-        Recording { recording: Recording, service: Option<S>, refused: Option<ArgumentsError> },
+        Intake { service: Option<Result<S, PanicError>>, refused: Option<ArgumentsError> },
+        Recording { recording: Recording, service: Option<Result<S, PanicError>>, refused: Option<ArgumentsError> },
         Calling { #[pin] calling: ReadyCall<S, ToolCall> },
         // From here on the inner future is gone.
         Committing,
@@ -67,7 +67,11 @@ pin_project! {
 }
 
 impl<S: Service<ToolCall>> ResponseFuture<S> {
-    pub(super) fn new(service: S, host: Arc<Host>, mut request: CallRequest) -> Self {
+    pub(super) fn new(
+        service: Result<S, PanicError>,
+        host: Arc<Host>,
+        mut request: CallRequest,
+    ) -> Self {
         let (arguments, refused) =
             match std::mem::replace(&mut request.arguments, Err(ArgumentsError::taken())) {
                 Ok(arguments) => (Some(arguments), None),
@@ -227,7 +231,7 @@ where
     fn begin(
         mut self: Pin<&mut Self>,
         ending: &mut Ending,
-        service: Option<S>,
+        service: Option<Result<S, PanicError>>,
         refused: Option<ArgumentsError>,
     ) -> Step {
         let view = &ending.view;
@@ -245,7 +249,10 @@ where
             return Step::Ended(refusal);
         }
         let call = ToolCall::mint(view.state().clone());
-        let service = service.expect("the way in is taken once");
+        let service = match service.expect("the way in is taken once") {
+            Ok(service) => service,
+            Err(panic) => return Step::Ended(pipeline_failure(&panic)),
+        };
         self.set(Self::Calling {
             calling: ReadyCall::new(service, call),
         });
