@@ -64,7 +64,10 @@ async fn without_an_approver_an_ask_is_a_denial() {
     assert_eq!(result.text(), "Error: needs approval");
     assert_eq!(result.decided_by(), Some(&DecidedBy::Nobody));
     let result = run(Decision::ask_without_reason()).await;
-    assert_eq!(result.text(), "Error: tool \"echo\" requires approval (not yet supported)");
+    assert_eq!(
+        result.text(),
+        "Error: tool \"echo\" requires approval (not yet supported)"
+    );
     assert_eq!(log.entries(), ["post", "post"]);
 }
 
@@ -94,7 +97,11 @@ async fn a_grant_runs_the_very_call_that_was_shown_and_bypasses_no_guard() {
     assert_eq!(log.entries(), ["guard", "body", "post"]);
     let result = stack.run(request("guarded")).await;
     assert_eq!(result.text(), "Error: guarded");
-    assert_eq!(asked.load(Ordering::SeqCst), 2, "each call is asked about anew");
+    assert_eq!(
+        asked.load(Ordering::SeqCst),
+        2,
+        "each call is asked about anew"
+    );
     let result = stack.run(request_with("cancel", &token)).await;
     assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
 }
@@ -211,9 +218,15 @@ async fn an_approver_that_fails_or_panics_fails_the_call() {
     let log = Log::default();
     let failing = ApprovalLayer::new(|_: ApprovalRequest| async {
         polls(1).await;
-        Err::<ApprovalOutcome, _>(CodedError::new("AuditError", "AUDIT", "outside an open turn"))
+        Err::<ApprovalOutcome, _>(CodedError::new(
+            "AuditError",
+            "AUDIT",
+            "outside an open turn",
+        ))
     });
-    let result = asking(failing, why(), Tool::default(), &log).run(request("echo")).await;
+    let result = asking(failing, why(), Tool::default(), &log)
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "Error: outside an open turn");
     assert_eq!(result.code(), Some("AUDIT"));
     assert_eq!(result.decided_by(), Some(&DecidedBy::Approver));
@@ -225,14 +238,18 @@ async fn an_approver_that_fails_or_panics_fails_the_call() {
         }
         ApprovalOutcome::AllowedOnce
     });
-    let result = asking(panicking, why(), Tool::default(), &log).run(request("echo")).await;
+    let result = asking(panicking, why(), Tool::default(), &log)
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "Error: approver bug");
 
     let at_once = ApprovalLayer::new(|request: &ApprovalRequest| {
         assert!(request.tool() != "echo", "sync approver bug");
         ApprovalOutcome::AllowedOnce
     });
-    let result = asking(at_once, why(), Tool::default(), &log).run(request("echo")).await;
+    let result = asking(at_once, why(), Tool::default(), &log)
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "Error: sync approver bug");
     assert_eq!(result.kind(), Some(FailureKind::Policy));
     assert!(log.entries().is_empty());
@@ -281,7 +298,10 @@ fn an_unknown_word_is_never_a_grant() {
         assert_eq!(ApprovalOutcome::from_wire(outcome.as_str()), outcome);
     }
     for word in ["allowed-always", "ALLOWED-ONCE", "", " allowed-once"] {
-        assert_eq!(ApprovalOutcome::from_wire(word), ApprovalOutcome::Unavailable);
+        assert_eq!(
+            ApprovalOutcome::from_wire(word),
+            ApprovalOutcome::Unavailable
+        );
     }
 }
 
@@ -294,10 +314,14 @@ async fn nobody_is_asked_about_arguments_that_the_tool_refuses() {
         ApprovalOutcome::AllowedOnce
     });
     let tool = Tool {
-        check: Some(Box::new(|| Err(ToolOutcome::invalid_arguments(&["\"a\" must be a string"])))),
+        check: Some(Box::new(|| {
+            Err(ToolOutcome::invalid_arguments(&["\"a\" must be a string"]))
+        })),
         ..Tool::default()
     };
-    let result = asking(approval, why(), tool, &log).run(request("echo")).await;
+    let result = asking(approval, why(), tool, &log)
+        .run(request("echo"))
+        .await;
     assert_eq!(result.code(), Some(code::INVALID_ARGS));
     assert!(asked.entries().is_empty());
     assert_eq!(log.entries(), ["post"]);
@@ -307,8 +331,13 @@ async fn nobody_is_asked_about_arguments_that_the_tool_refuses() {
 async fn a_check_of_arguments_that_panics_fails_the_call() {
     let log = Log::default();
     let approval = ApprovalLayer::new(|_: &ApprovalRequest| ApprovalOutcome::AllowedOnce);
-    let tool = Tool { check: Some(Box::new(|| panic!("check bug"))), ..Tool::default() };
-    let result = asking(approval, why(), tool, &log).run(request("echo")).await;
+    let tool = Tool {
+        check: Some(Box::new(|| panic!("check bug"))),
+        ..Tool::default()
+    };
+    let result = asking(approval, why(), tool, &log)
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "Error: check bug");
     assert!(log.entries().is_empty());
 }
@@ -398,7 +427,11 @@ async fn an_open_question_parks_the_call_and_a_grant_waits_for_a_slot() {
     assert_pending!(call.poll());
     assert!(control.has(Mark::Admitted) && control.has(Mark::Settled));
     assert!(!control.has(Mark::WantsSlot));
-    assert_eq!(log.entries(), ["guard", "body"], "post-execute waits for its place");
+    assert_eq!(
+        log.entries(),
+        ["guard", "body"],
+        "post-execute waits for its place"
+    );
     control.grant_commit();
     assert!(!assert_ready!(call.poll()).is_error());
     assert!(control.has(Mark::Done));

@@ -25,9 +25,11 @@ fn plain() -> Shelf {
 async fn a_success_is_the_bodys_value_as_the_tool_renders_it() {
     let seen = Arc::new(Mutex::new(None));
     let slot = seen.clone();
-    let stage = plain().stage().observer(move |_: &CallView, result: &ToolResult| {
-        *slot.lock().unwrap() = Some(result.clone());
-    });
+    let stage = plain()
+        .stage()
+        .observer(move |_: &CallView, result: &ToolResult| {
+            *slot.lock().unwrap() = Some(result.clone());
+        });
     let stack = tower::ServiceBuilder::new()
         .layer(stage)
         .layer(ApprovalLayer::unavailable())
@@ -178,7 +180,11 @@ async fn a_destructor_of_a_body_that_panics_is_the_bodys_failure() {
             self: std::pin::Pin<&mut Self>,
             _: &mut std::task::Context<'_>,
         ) -> std::task::Poll<Self::Output> {
-            std::task::Poll::Ready(if self.1 { Ok(json!(1)) } else { Err("own failure".into()) })
+            std::task::Poll::Ready(if self.1 {
+                Ok(json!(1))
+            } else {
+                Err("own failure".into())
+            })
         }
     }
     for (succeeds, message) in [(true, "destructor bug"), (false, "own failure")] {
@@ -193,7 +199,9 @@ async fn a_destructor_of_a_body_that_panics_is_the_bodys_failure() {
 async fn a_value_that_the_tool_refuses_is_a_broken_output() {
     let shelf = Shelf::of(Tool {
         render: Some(Box::new(|value| {
-            if value.is_string() { panic!("render bug") }
+            if value.is_string() {
+                panic!("render bug")
+            }
             Err("\"value\" must be a string".into())
         })),
         ..Tool::default()
@@ -206,8 +214,15 @@ async fn a_value_that_the_tool_refuses_is_a_broken_output() {
     assert_eq!(result.code(), Some(code::INVALID_TOOL_OUTPUT));
     assert!(result.value().is_none());
     assert_eq!(result.effect(), Effect::Stopped);
-    let result = bare(&shelf, Leaf::returning("x")).run(request("echo")).await;
-    assert!(result.message().unwrap().contains("output.render failed: render bug"));
+    let result = bare(&shelf, Leaf::returning("x"))
+        .run(request("echo"))
+        .await;
+    assert!(
+        result
+            .message()
+            .unwrap()
+            .contains("output.render failed: render bug")
+    );
     assert_eq!(result.code(), Some(code::INVALID_TOOL_OUTPUT));
 }
 
@@ -231,9 +246,11 @@ async fn a_nested_call_knows_its_parent_everywhere() {
     let expected = parent.token();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let [pre, post, body, last] = [(); 4].map(|()| seen.clone());
-    let stage = plain().stage().observer(move |call: &CallView, _: &ToolResult| {
-        last.lock().unwrap().push(call.parent());
-    });
+    let stage = plain()
+        .stage()
+        .observer(move |call: &CallView, _: &ToolResult| {
+            last.lock().unwrap().push(call.parent());
+        });
     let stack = tower::ServiceBuilder::new()
         .layer(stage)
         .layer(PostExecuteLayer::new(move |request: &PostRequest| {
@@ -250,8 +267,13 @@ async fn a_nested_call_knows_its_parent_everywhere() {
             body.lock().unwrap().push(context.call().parent());
             async { Ok(json!(1)) }
         }));
-    stack.run(request("echo").nested_in(expected, parent.id().clone())).await;
-    assert_eq!(seen.lock().unwrap().drain(..).collect::<Vec<_>>(), [Some(expected); 4]);
+    stack
+        .run(request("echo").nested_in(expected, parent.id().clone()))
+        .await;
+    assert_eq!(
+        seen.lock().unwrap().drain(..).collect::<Vec<_>>(),
+        [Some(expected); 4]
+    );
     stack.run(request("echo")).await;
     assert_eq!(*seen.lock().unwrap(), [None; 4]);
 }
@@ -405,7 +427,11 @@ async fn a_cancelled_replacement_stops_the_body_or_keeps_it_from_starting() {
     assert_eq!(ran.entries(), ["during"]);
     assert_eq!(
         seen.entries(),
-        [code::ABORTED_BEFORE_DISPATCH, code::ABORTED_BEFORE_DISPATCH, code::ABORTED]
+        [
+            code::ABORTED_BEFORE_DISPATCH,
+            code::ABORTED_BEFORE_DISPATCH,
+            code::ABORTED
+        ]
     );
 }
 
@@ -462,7 +488,11 @@ async fn a_failing_body_keeps_its_contexts_and_loses_its_mark() {
     let leaf = Leaf::new(|body: BodyContext| async move {
         body.defer_context(context("kept"));
         body.conclude_turn();
-        if body.call().name() == "bad" { Err("failed".into()) } else { Ok(json!(1)) }
+        if body.call().name() == "bad" {
+            Err("failed".into())
+        } else {
+            Ok(json!(1))
+        }
     });
     let stack = bare(&plain(), leaf);
     let good = stack.run(request("good")).await;
@@ -547,7 +577,9 @@ async fn a_clearance_kept_past_its_result_runs_nothing() {
         log.add("body");
         async { Ok(json!(1)) }
     });
-    let result = around(&plain(), thief, leaf.clone()).run(request("echo")).await;
+    let result = around(&plain(), thief, leaf.clone())
+        .run(request("echo"))
+        .await;
     assert_eq!(result.effect(), Effect::NotStarted);
     let stolen = kept.lock().unwrap().take().unwrap();
     let outcome = leaf.enter(stolen).await;
@@ -589,7 +621,12 @@ async fn a_clearance_used_inside_another_call_belongs_to_its_own() {
     });
     let second = around(&strict, borrower, Leaf::returning("a"));
     let result = second.run(request("second")).await;
-    assert_eq!(result.code(), Some(code::INVALID_TOOL_OUTPUT), "{}", result.text());
+    assert_eq!(
+        result.code(),
+        Some(code::INVALID_TOOL_OUTPUT),
+        "{}",
+        result.text()
+    );
     assert_eq!(result.effect(), Effect::NotStarted, "no body of its own");
     waiting.notify_one();
     let lent = assert_ready!(lending.poll());
@@ -612,9 +649,11 @@ async fn keeping_view_and_result_keeps_neither_body_nor_definition() {
     shelf.put(Some(tool));
     let kept: Arc<Mutex<Vec<(CallView, ToolResult)>>> = Arc::default();
     let slot = kept.clone();
-    let stage = shelf.stage().observer(move |call: &CallView, result: &ToolResult| {
-        slot.lock().unwrap().push((call.clone(), result.clone()));
-    });
+    let stage = shelf
+        .stage()
+        .observer(move |call: &CallView, result: &ToolResult| {
+            slot.lock().unwrap().push((call.clone(), result.clone()));
+        });
     let leaf = Leaf::new(move |body: BodyContext| {
         let held = held.clone();
         async move {

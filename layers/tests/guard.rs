@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use support::{
-    Around, CallService as _, Leaf, Log, Shelf, Tool, around, assert_send, assert_shareable,
-    bare, context, polls, request, request_with, texts,
+    Around, CallService as _, Leaf, Log, Shelf, Tool, around, assert_send, assert_shareable, bare,
+    context, polls, request, request_with, texts,
 };
 use tokio_test::{assert_pending, assert_ready_ok, task};
 use tokio_util::sync::CancellationToken;
@@ -111,7 +111,10 @@ async fn readiness_is_the_inner_services() {
     assert_request(&mut body);
     body.send_error("broken service");
     let error = guard.poll_ready();
-    assert!(matches!(error, std::task::Poll::Ready(Err(_))), "and so are its errors");
+    assert!(
+        matches!(error, std::task::Poll::Ready(Err(_))),
+        "and so are its errors"
+    );
 }
 
 #[tokio::test]
@@ -150,10 +153,14 @@ async fn the_inner_future_is_gone_while_the_stage_waits_for_a_body() {
     });
     let mut limited = limit.layer(hasty.layer(leaf));
     let mut other = mock::Spawn::new(limited.clone());
-    std::future::poll_fn(|cx| limited.poll_ready(cx)).await.unwrap();
+    std::future::poll_fn(|cx| limited.poll_ready(cx))
+        .await
+        .unwrap();
     let (call, _rest) = testing::decided_call_in(&shelf.stage(), request("echo"));
     let mut guard = abstaining().layer(limited);
-    std::future::poll_fn(|cx| guard.poll_ready(cx)).await.unwrap();
+    std::future::poll_fn(|cx| guard.poll_ready(cx))
+        .await
+        .unwrap();
     let mut outcome = task::spawn(guard.call(call));
     assert_send(&outcome);
     assert_pending!(outcome.poll(), "the body is still running");
@@ -168,7 +175,9 @@ async fn the_inner_future_is_gone_while_the_stage_waits_for_a_body() {
 #[tokio::test]
 async fn a_denial_is_a_failure_without_a_code_and_goes_through_post_execute() {
     let ran = Log::default();
-    let result = guarded(denying("not here"), &ran).run(request("echo")).await;
+    let result = guarded(denying("not here"), &ran)
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "Error: not here");
     assert!(result.info().is_none());
     assert_eq!(result.kind(), Some(FailureKind::Denied));
@@ -190,7 +199,11 @@ async fn an_empty_reason_denies_too() {
 async fn a_failing_guard_fails_the_call_and_skips_post_execute() {
     let ran = Log::default();
     let guard = GuardLayer::new(|_: &CallView| -> Result<Option<Denial>, CodedError> {
-        Err(CodedError::new("RulesError", "NO_RULES", "the rules are gone"))
+        Err(CodedError::new(
+            "RulesError",
+            "NO_RULES",
+            "the rules are gone",
+        ))
     });
     let result = guarded(guard, &ran).run(request("echo")).await;
     assert_eq!(result.text(), "Error: the rules are gone");
@@ -232,7 +245,10 @@ async fn the_first_reason_in_order_of_registration_wins() {
     let stack = guarded(GuardLayer::with(guards.clone()), &ran);
     let result = stack.run(request("echo")).await;
     assert_eq!(result.text(), "Error: second");
-    assert_eq!(result.decided_by(), Some(&DecidedBy::Guard(Some("second".into()))));
+    assert_eq!(
+        result.decided_by(),
+        Some(&DecidedBy::Guard(Some("second".into())))
+    );
     assert_eq!(asked.entries(), ["first", "second"]);
     // The same rule twice: lifting one leaves the other.
     let again = guards.register(rule("second", true));
@@ -251,13 +267,17 @@ async fn a_guard_registered_by_a_running_guard_takes_part_in_the_call() {
     let registration = guards.register(move |_: &CallView| {
         seen.add("first");
         let late = seen.clone();
-        kept.lock().unwrap().push(list.register(move |_: &CallView| {
-            late.add("late");
-            Some(Denial::new("late"))
-        }));
+        kept.lock()
+            .unwrap()
+            .push(list.register(move |_: &CallView| {
+                late.add("late");
+                Some(Denial::new("late"))
+            }));
         None::<Denial>
     });
-    let result = guarded(GuardLayer::with(guards), &ran).run(request("echo")).await;
+    let result = guarded(GuardLayer::with(guards), &ran)
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "Error: late");
     assert_eq!(order.entries(), ["first", "late"]);
     drop(registration);
@@ -383,7 +403,9 @@ async fn a_success_made_by_a_wrapper_is_rendered_by_the_tool() {
             .with_content(vec![ContentBlock::text("forged")])
             .with_context(context("kept")))
     });
-    let result = around(&shelf, author, Leaf::returning(1)).run(request("echo")).await;
+    let result = around(&shelf, author, Leaf::returning(1))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "value: 7");
     assert_eq!(result.value(), Some(&json!(7)));
     assert_eq!(texts(result.contexts()), ["kept"]);
@@ -401,7 +423,9 @@ async fn a_failure_made_by_a_wrapper_is_kept_verbatim() {
             .with_context(context("kept")))
     });
     let shelf = Shelf::of(Tool::default());
-    let result = around(&shelf, author, Leaf::returning(1)).run(request("echo")).await;
+    let result = around(&shelf, author, Leaf::returning(1))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "my words");
     assert_eq!(result.message(), Some("cached failure"));
     assert_eq!(result.code(), Some("CACHED"));
@@ -428,7 +452,9 @@ async fn a_changed_copy_of_a_success_is_rendered_again() {
             .with_meta(json!("forged"))
             .with_context(context("added")))
     });
-    let result = around(&shelf, decorate, Leaf::returning(3)).run(request("echo")).await;
+    let result = around(&shelf, decorate, Leaf::returning(3))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "shown 3");
     assert_eq!(result.meta(), Some(&json!({"shown": true})));
     assert_eq!(texts(result.contexts()), ["added"]);
@@ -487,9 +513,15 @@ async fn a_renderer_that_panics_on_a_wrappers_value_is_a_broken_output() {
         ..Tool::default()
     });
     let author = Around(|_: Leaf, _| async { Ok(ToolOutcome::success(json!(7))) });
-    let result = around(&shelf, author, Leaf::returning(1)).run(request("echo")).await;
+    let result = around(&shelf, author, Leaf::returning(1))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.code(), Some(code::INVALID_TOOL_OUTPUT));
-    assert!(result.text().contains("output.render failed: render bug"), "{}", result.text());
+    assert!(
+        result.text().contains("output.render failed: render bug"),
+        "{}",
+        result.text()
+    );
 }
 
 /// conformance: DISP-11, DISP-37
@@ -500,7 +532,11 @@ async fn a_result_is_trusted_only_for_the_call_that_produced_it() {
     let shelf = Shelf::of(Tool {
         render: Some(Box::new(move |value| {
             seen.add("render");
-            if value == &json!("a") { Ok("a".into()) } else { Err("only \"a\" here".into()) }
+            if value == &json!("a") {
+                Ok("a".into())
+            } else {
+                Err("only \"a\" here".into())
+            }
         })),
         ..Tool::default()
     });
@@ -514,9 +550,15 @@ async fn a_result_is_trusted_only_for_the_call_that_produced_it() {
             Ok(slot.lock().unwrap().clone().unwrap())
         }
     });
-    let first = around(&shelf, keep, Leaf::returning("a")).run(request("echo")).await;
+    let first = around(&shelf, keep, Leaf::returning("a"))
+        .run(request("echo"))
+        .await;
     assert!(!first.is_error());
-    assert_eq!(renders.count("render"), 1, "the call's own object is not rendered again");
+    assert_eq!(
+        renders.count("render"),
+        1,
+        "the call's own object is not rendered again"
+    );
 
     let ran = Log::default();
     let entered = ran.clone();
@@ -566,7 +608,9 @@ async fn a_cancellation_replaces_a_success_on_the_way_back_and_keeps_contexts() 
         body.defer_context(context("body"));
         Ok(json!(1))
     });
-    let result = around(&shelf, late, leaf).run(request_with("echo", &token)).await;
+    let result = around(&shelf, late, leaf)
+        .run(request_with("echo", &token))
+        .await;
     assert_eq!(result.code(), Some(code::ABORTED));
     assert_eq!(texts(result.contexts()), ["body"]);
     assert_eq!(result.effect(), Effect::Stopped);
@@ -618,6 +662,8 @@ async fn services_and_futures_may_be_shared_and_spawned() {
     let stack = bare(&Shelf::of(Tool::default()), Leaf::returning(1));
     assert_shareable(&stack);
     let spawned = tokio::spawn(async move { stack.run(request("echo")).await });
-    let result = tokio::time::timeout(Duration::from_secs(60), spawned).await.unwrap();
+    let result = tokio::time::timeout(Duration::from_secs(60), spawned)
+        .await
+        .unwrap();
     assert!(!result.unwrap().is_error());
 }

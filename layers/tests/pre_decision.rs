@@ -58,7 +58,10 @@ async fn a_denial_stands_as_given_and_goes_through_post_execute_alone() {
     assert_eq!(result.text(), "Error: no shell");
     assert_eq!(result.message(), Some("no shell"));
     assert!(result.info().is_none());
-    assert_eq!(result.decided_by(), Some(&DecidedBy::Policy(Some("shell".into()))));
+    assert_eq!(
+        result.decided_by(),
+        Some(&DecidedBy::Policy(Some("shell".into())))
+    );
     assert_eq!(result.effect(), Effect::NotStarted);
     assert_eq!(log.entries(), ["post-denied"]);
 }
@@ -67,8 +70,7 @@ async fn a_denial_stands_as_given_and_goes_through_post_execute_alone() {
 #[tokio::test]
 async fn a_failing_policy_fails_the_call_and_nothing_else_runs() {
     let log = Log::default();
-    let uncoded =
-        PreDecisionLayer::new(|_: &CallView| Err::<Decision, _>("permission hook broke"));
+    let uncoded = PreDecisionLayer::new(|_: &CallView| Err::<Decision, _>("permission hook broke"));
     let result = logged(uncoded, &log).run(request("echo")).await;
     assert_eq!(result.text(), "Error: permission hook broke");
     assert!(result.info().is_none());
@@ -172,7 +174,9 @@ async fn a_policys_own_timeout_is_not_the_tools() {
         Ok::<_, BoxError>(Decision::Allow)
     });
     let policy = StockTimeout::new(Duration::from_secs(1)).layer(slow);
-    let result = logged(PreDecisionLayer::new(policy), &log).run(request("echo")).await;
+    let result = logged(PreDecisionLayer::new(policy), &log)
+        .run(request("echo"))
+        .await;
     assert_eq!(result.code(), None, "not TOOL_TIMEOUT");
     assert_eq!(result.kind(), Some(FailureKind::Policy));
     assert_eq!(result.effect(), Effect::NotStarted);
@@ -224,7 +228,12 @@ async fn stages_run_in_order_and_each_is_done_before_the_next() {
     assert_eq!(
         log.entries(),
         [
-            "pre-before", "pre-after", "around-before", "body", "around-after", "post-before",
+            "pre-before",
+            "pre-after",
+            "around-before",
+            "body",
+            "around-after",
+            "post-before",
             "post-after"
         ]
     );
@@ -242,7 +251,11 @@ async fn a_cancellation_while_a_policy_waits_never_replaces_its_denial_or_failur
                 polls(1).await;
                 cancel.cancel();
                 polls(1).await;
-                if denies { Ok(Decision::deny("policy denied the call")) } else { Err("hook broke") }
+                if denies {
+                    Ok(Decision::deny("policy denied the call"))
+                } else {
+                    Err("hook broke")
+                }
             }
         });
         let result = logged(layer, &log).run(request_with("echo", &token)).await;
@@ -304,7 +317,11 @@ async fn across_layers_the_strictest_decision_wins_and_reasons_are_joined() {
     assert_eq!(granted.decided_by(), Some(&DecidedBy::Approver));
     assert_eq!(asked.swap(0, Ordering::SeqCst), 1, "a person is asked once");
 
-    run([Decision::ask_without_reason(), ask("why"), allow()], Some("why")).await;
+    run(
+        [Decision::ask_without_reason(), ask("why"), allow()],
+        Some("why"),
+    )
+    .await;
     run([allow(), Decision::ask_without_reason(), allow()], None).await;
     assert_eq!(asked.swap(0, Ordering::SeqCst), 2);
 
@@ -316,7 +333,11 @@ async fn across_layers_the_strictest_decision_wins_and_reasons_are_joined() {
         assert_eq!(run(decisions, None).await.text(), "Error: no");
     }
     run([allow(), allow(), allow()], None).await;
-    assert_eq!(asked.load(Ordering::SeqCst), 0, "neither a denial nor an allow asks");
+    assert_eq!(
+        asked.load(Ordering::SeqCst),
+        0,
+        "neither a denial nor an allow asks"
+    );
 }
 
 /// conformance: PRE-08
@@ -338,7 +359,10 @@ async fn in_one_layer_a_listener_may_answer_without_the_next() {
     let stack = logged(PreDecisionLayer::new(listeners), &ran);
     assert!(!stack.run(request("echo")).await.is_error());
     assert!(log.entries().is_empty());
-    assert_eq!(stack.run(request("other")).await.text(), "Error: the next listener");
+    assert_eq!(
+        stack.run(request("other")).await.text(),
+        "Error: the next listener"
+    );
 }
 
 /// conformance: PRE-24
@@ -391,7 +415,10 @@ async fn no_permit_is_held_while_a_policy_thinks_and_the_inner_service_is_readie
     });
     let mut stage = mock::Spawn::new(layer.layer(limited));
     handle.allow(0);
-    assert_ready_ok!(stage.poll_ready(), "ready although the inner service is not");
+    assert_ready_ok!(
+        stage.poll_ready(),
+        "ready although the inner service is not"
+    );
     let (call, _rest) = testing::tool_call(request("echo"));
     let mut outcome = task::spawn(stage.call(call));
     assert_pending!(outcome.poll());
@@ -459,7 +486,10 @@ fn relaxing_is_an_error_that_changes_nothing() {
     guard.tighten(Decision::deny("first"));
     guard.tighten(Decision::ask("ignored"));
     guard.tighten(Decision::deny("second"));
-    let reasons: Vec<_> = guard.reasons().map(|reason| reason.text.clone().unwrap()).collect();
+    let reasons: Vec<_> = guard
+        .reasons()
+        .map(|reason| reason.text.clone().unwrap())
+        .collect();
     assert_eq!(reasons, ["first", "second"]);
     for weaker in [Decision::Allow, Decision::ask("x")] {
         assert!(guard.replace(weaker).is_err());

@@ -25,7 +25,10 @@ fn times(attempts: u32) -> RetryLayer {
 }
 
 fn repeatable() -> Shelf {
-    Shelf::of(Tool { repeatable: true, ..Tool::default() })
+    Shelf::of(Tool {
+        repeatable: true,
+        ..Tool::default()
+    })
 }
 
 /// A body that fails until its attempt number `good`.
@@ -35,7 +38,11 @@ fn flaky(good: u32, ran: &Arc<AtomicU32>) -> Leaf {
         let attempt = ran.fetch_add(1, Ordering::SeqCst) + 1;
         async move {
             polls(1).await;
-            if attempt >= good { Ok(json!(attempt)) } else { Err("flaky".into()) }
+            if attempt >= good {
+                Ok(json!(attempt))
+            } else {
+                Err("flaky".into())
+            }
         }
     })
 }
@@ -44,7 +51,9 @@ fn flaky(good: u32, ran: &Arc<AtomicU32>) -> Leaf {
 #[tokio::test]
 async fn a_repeatable_tool_is_tried_until_it_succeeds() {
     let ran = Arc::default();
-    let result = around(&repeatable(), times(5), flaky(3, &ran)).run(request("echo")).await;
+    let result = around(&repeatable(), times(5), flaky(3, &ran))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "value: 3");
     assert_eq!(ran.load(Ordering::SeqCst), 3);
     assert_eq!(result.effect(), Effect::Stopped);
@@ -53,7 +62,9 @@ async fn a_repeatable_tool_is_tried_until_it_succeeds() {
 #[tokio::test]
 async fn the_last_failure_counts_when_all_attempts_fail() {
     let ran = Arc::default();
-    let result = around(&repeatable(), times(4), flaky(9, &ran)).run(request("echo")).await;
+    let result = around(&repeatable(), times(4), flaky(9, &ran))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "Error: flaky");
     assert_eq!(ran.load(Ordering::SeqCst), 4);
 }
@@ -63,12 +74,16 @@ async fn a_tool_that_is_not_repeatable_runs_once_whatever_the_layer_says() {
     let ran = Arc::default();
     let shelf = Shelf::of(Tool::default());
     let layer = times(4).when(|_| true);
-    let result = around(&shelf, layer, flaky(2, &ran)).run(request("echo")).await;
+    let result = around(&shelf, layer, flaky(2, &ran))
+        .run(request("echo"))
+        .await;
     assert!(result.is_error());
     assert_eq!(ran.load(Ordering::SeqCst), 1);
     // Nor is a tool that nobody knows.
     let shelf = Shelf::default();
-    let result = around(&shelf, layer, flaky(2, &ran)).run(request("echo")).await;
+    let result = around(&shelf, layer, flaky(2, &ran))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.code(), Some(code::UNKNOWN_TOOL));
     assert_eq!(ran.load(Ordering::SeqCst), 1);
 }
@@ -82,11 +97,15 @@ async fn only_failures_of_bodies_are_tried_again_unless_the_host_says_otherwise(
         async { Ok(ToolOutcome::failure("cached").of_kind(FailureKind::Overloaded)) }
     });
     let layer = Stack::new(refusing.clone(), times(3));
-    around(&repeatable(), layer, Leaf::returning(1)).run(request("echo")).await;
+    around(&repeatable(), layer, Leaf::returning(1))
+        .run(request("echo"))
+        .await;
     assert_eq!(ran.swap(0, Ordering::SeqCst), 1);
     let overloaded = times(3).when(|outcome| outcome.kind() == Some(FailureKind::Overloaded));
     let layer = Stack::new(refusing, overloaded);
-    around(&repeatable(), layer, Leaf::returning(1)).run(request("echo")).await;
+    around(&repeatable(), layer, Leaf::returning(1))
+        .run(request("echo"))
+        .await;
     assert_eq!(ran.load(Ordering::SeqCst), 3);
 }
 
@@ -142,7 +161,11 @@ async fn the_stage_waits_as_told_and_a_cancellation_ends_the_wait_with_the_last_
     let started = Instant::now();
     let result = call.await.unwrap();
     assert_eq!(started.elapsed(), Duration::ZERO);
-    assert_eq!(result.message(), Some("flaky"), "a failure outlives a cancellation");
+    assert_eq!(
+        result.message(),
+        Some("flaky"),
+        "a failure outlives a cancellation"
+    );
     assert_eq!(ran.load(Ordering::SeqCst), 1);
 }
 
@@ -162,7 +185,11 @@ async fn the_caller_ends_the_wait_also_where_an_outer_stage_replaced_the_token()
     token.cancel();
     let started = Instant::now();
     let result = call.await.unwrap();
-    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        started.elapsed()
+    );
     assert_eq!(result.message(), Some("flaky"));
     assert_eq!(ran.load(Ordering::SeqCst), 1);
 }
@@ -185,7 +212,11 @@ async fn an_attempt_begins_only_after_the_bodies_of_the_one_before_have_settled(
     let leaf = Leaf::new(move |_| {
         let (open, log) = (open.clone(), seen.clone());
         async move {
-            assert_eq!(open.fetch_add(1, Ordering::SeqCst), 0, "never two at a time");
+            assert_eq!(
+                open.fetch_add(1, Ordering::SeqCst),
+                0,
+                "never two at a time"
+            );
             sleep(Duration::from_secs(1)).await;
             open.fetch_sub(1, Ordering::SeqCst);
             log.add("settled");
@@ -241,7 +272,11 @@ async fn an_attempt_starts_afresh() {
     sleep(Duration::from_secs(8)).await;
     call.abort();
     settle().await;
-    assert_eq!(seen.entries(), ["second attempt cleaned up"], "driven to its end, not dropped");
+    assert_eq!(
+        seen.entries(),
+        ["second attempt cleaned up"],
+        "driven to its end, not dropped"
+    );
     let results = results.lock().unwrap();
     assert_eq!(results.len(), 1);
     assert_eq!(results[0].code(), Some(code::ABORTED));
@@ -284,7 +319,9 @@ async fn an_error_is_not_tried_again() {
         async { Err("broken layer".into()) }
     });
     let layer = Stack::new(broken, times(3).when(|_| true));
-    let result = around(&repeatable(), layer, Leaf::returning(1)).run(request("echo")).await;
+    let result = around(&repeatable(), layer, Leaf::returning(1))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "Error: broken layer");
     assert_eq!(ran.load(Ordering::SeqCst), 1);
 }

@@ -28,7 +28,10 @@ fn ms(ms: u64) -> Duration {
 }
 
 fn budgeted() -> Shelf {
-    Shelf::of(Tool { budget: Some(BUDGET), ..Tool::default() })
+    Shelf::of(Tool {
+        budget: Some(BUDGET),
+        ..Tool::default()
+    })
 }
 
 /// A body that returns once its token is cancelled, or after `at_most`.
@@ -75,7 +78,9 @@ async fn without_a_budget_the_call_is_passed_on_untouched() {
 #[tokio::test(start_paused = true)]
 async fn a_body_within_its_budget_keeps_its_result() {
     for takes in [0, 50, 99] {
-        let result = around(&budgeted(), declared(), deaf(ms(takes))).run(request("echo")).await;
+        let result = around(&budgeted(), declared(), deaf(ms(takes)))
+            .run(request("echo"))
+            .await;
         assert_eq!(result.text(), "value: \"done\"", "after {takes}ms");
     }
 }
@@ -95,7 +100,10 @@ async fn the_body_gets_a_derived_token_and_post_execute_the_callers() {
         .layer(declared())
         .service(Leaf::new(|body: BodyContext| async move {
             body.cancellation().cancelled().await;
-            assert!(!body.call().cancellation().is_cancelled(), "derived, not the caller's");
+            assert!(
+                !body.call().cancellation().is_cancelled(),
+                "derived, not the caller's"
+            );
             Ok(json!(1))
         }));
     let result = stack.run(request_with("echo", &token)).await;
@@ -107,11 +115,16 @@ async fn the_body_gets_a_derived_token_and_post_execute_the_callers() {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_stops_at_its_deadline_has_timed_out() {
     let started = Instant::now();
-    let result = around(&budgeted(), declared(), cooperative(ms(1_000))).run(request("echo")).await;
+    let result = around(&budgeted(), declared(), cooperative(ms(1_000)))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.text(), "Error: tool call timed out after 100ms");
     assert_eq!(result.message(), Some("tool call timed out after 100ms"));
     let info = result.info().unwrap();
-    assert_eq!((info.name(), info.code()), ("ToolTimeoutError", "TOOL_TIMEOUT"));
+    assert_eq!(
+        (info.name(), info.code()),
+        ("ToolTimeoutError", "TOOL_TIMEOUT")
+    );
     assert_eq!(result.kind(), Some(FailureKind::TimedOut));
     assert_eq!(result.effect(), Effect::Stopped);
     assert!(started.elapsed() >= BUDGET && started.elapsed() < ms(110));
@@ -124,7 +137,9 @@ async fn whose_timer_fired_decides_and_not_what_the_body_made_of_it() {
         body.cancellation().cancelled().await;
         Err(CodedError::new("UpstreamAbort", "UPSTREAM_ABORT", "the request was aborted").into())
     });
-    let result = around(&budgeted(), declared(), leaf).run(request("echo")).await;
+    let result = around(&budgeted(), declared(), leaf)
+        .run(request("echo"))
+        .await;
     assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
 }
 
@@ -133,9 +148,13 @@ async fn whose_timer_fired_decides_and_not_what_the_body_made_of_it() {
 async fn a_body_that_is_done_when_the_deadline_is_first_looked_at_is_in_time() {
     // Body and timer are due in the same millisecond; the body is polled first
     // and saw no cancellation.
-    let result = around(&budgeted(), declared(), deaf(BUDGET)).run(request("echo")).await;
+    let result = around(&budgeted(), declared(), deaf(BUDGET))
+        .run(request("echo"))
+        .await;
     assert!(!result.is_error(), "{}", result.text());
-    let result = around(&budgeted(), declared(), deaf(ms(102))).run(request("echo")).await;
+    let result = around(&budgeted(), declared(), deaf(ms(102)))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
 }
 
@@ -148,7 +167,9 @@ async fn a_deadline_that_fires_between_body_and_answer_counts() {
         outcome
     });
     let layer = tower_layer::Stack::new(slow, declared());
-    let result = around(&budgeted(), layer, deaf(ms(10))).run(request("echo")).await;
+    let result = around(&budgeted(), layer, deaf(ms(10)))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
 }
 
@@ -228,7 +249,9 @@ async fn a_timeout_stays_one_when_the_caller_cancels_later() {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_ignores_its_token_is_waited_for() {
     let started = Instant::now();
-    let result = around(&budgeted(), declared(), deaf(ms(5_000))).run(request("echo")).await;
+    let result = around(&budgeted(), declared(), deaf(ms(5_000)))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
     assert!(started.elapsed() >= ms(5_000));
     assert_eq!(result.effect(), Effect::Stopped);
@@ -238,7 +261,11 @@ async fn a_body_that_ignores_its_token_is_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn deferred_contexts_survive_and_those_of_the_replaced_outcome_do_not() {
     let decorate = Around(|mut inner: Leaf, call| async move {
-        Ok(inner.call(call).await?.with_context(context("wrapper")).with_meta(json!("meta")))
+        Ok(inner
+            .call(call)
+            .await?
+            .with_context(context("wrapper"))
+            .with_meta(json!("meta")))
     });
     let leaf = Leaf::new(|body: BodyContext| async move {
         body.defer_context(context("deferred"));
@@ -255,10 +282,14 @@ async fn deferred_contexts_survive_and_those_of_the_replaced_outcome_do_not() {
 #[tokio::test(start_paused = true)]
 async fn a_declared_budget_goes_before_the_layers_own() {
     let layer = TimeoutLayer::new(ms(10));
-    let result = around(&budgeted(), layer, cooperative(ms(1_000))).run(request("echo")).await;
+    let result = around(&budgeted(), layer, cooperative(ms(1_000)))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.message(), Some("tool call timed out after 100ms"));
     let plain = Shelf::of(Tool::default());
-    let result = around(&plain, layer, cooperative(ms(1_000))).run(request("echo")).await;
+    let result = around(&plain, layer, cooperative(ms(1_000)))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.message(), Some("tool call timed out after 10ms"));
 }
 
@@ -266,11 +297,15 @@ async fn a_declared_budget_goes_before_the_layers_own() {
 async fn a_budget_beyond_the_timers_range_never_fires_and_never_panics() {
     let layer = TimeoutLayer::new(Duration::MAX).with_grace(Duration::MAX);
     let shelf = Shelf::of(Tool::default());
-    let result = around(&shelf, layer, deaf(ms(86_400_000))).run(request("echo")).await;
+    let result = around(&shelf, layer, deaf(ms(86_400_000)))
+        .run(request("echo"))
+        .await;
     assert!(!result.is_error());
     // A grace without end waits for the body.
     let layer = TimeoutLayer::new(BUDGET).with_grace(Duration::MAX);
-    let result = around(&shelf, layer, deaf(ms(86_400_000))).run(request("echo")).await;
+    let result = around(&shelf, layer, deaf(ms(86_400_000)))
+        .run(request("echo"))
+        .await;
     assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
     assert_eq!(result.effect(), Effect::Stopped);
 }
@@ -355,26 +390,28 @@ async fn an_outer_stages_deadline_is_not_claimed_by_the_inner_one() {
     let outer_fired = Log::default();
     let seen = outer_fired.clone();
     // An outer deadline of its own: cancels what it replaced the token with.
-    let outer = Around(move |mut inner: timeout::Timeout<Leaf>, call: ClearedCall| {
-        let own = call.cancellation().child_token();
-        let (timer, seen) = (own.clone(), seen.clone());
-        let dispatch = inner.call(call.with_cancellation(own));
-        async move {
-            let fire = async {
-                sleep(ms(50)).await;
-                timer.cancel();
-                std::future::pending::<()>().await;
-            };
-            tokio::select! {
-                outcome = dispatch => {
-                    let outcome = outcome?;
-                    seen.add(outcome.code().unwrap_or("none").to_owned());
-                    Ok(outcome)
+    let outer = Around(
+        move |mut inner: timeout::Timeout<Leaf>, call: ClearedCall| {
+            let own = call.cancellation().child_token();
+            let (timer, seen) = (own.clone(), seen.clone());
+            let dispatch = inner.call(call.with_cancellation(own));
+            async move {
+                let fire = async {
+                    sleep(ms(50)).await;
+                    timer.cancel();
+                    std::future::pending::<()>().await;
+                };
+                tokio::select! {
+                    outcome = dispatch => {
+                        let outcome = outcome?;
+                        seen.add(outcome.code().unwrap_or("none").to_owned());
+                        Ok(outcome)
+                    }
+                    () = fire => unreachable!(),
                 }
-                () = fire => unreachable!(),
             }
-        }
-    });
+        },
+    );
     let leaf = cooperative(ms(1_000));
     let stack = ServiceBuilder::new()
         .layer(budgeted().stage())
@@ -398,7 +435,10 @@ async fn the_budget_is_the_one_of_the_tool_as_it_is_resolved_at_dispatch() {
         .layer(PreDecisionLayer::new(move |call: &CallView| {
             match call.name() {
                 "shadowed" => {
-                    shadow.put(Some(Arc::new(Tool { budget: Some(ms(30)), ..Tool::default() })));
+                    shadow.put(Some(Arc::new(Tool {
+                        budget: Some(ms(30)),
+                        ..Tool::default()
+                    })));
                 }
                 "gone" => shadow.put(None),
                 _ => {}
@@ -439,7 +479,11 @@ async fn stock_timeout_around_the_dispatch_is_told_as_one_and_abandons_no_body()
             }
         }));
     let result = stack.run(request("echo")).await;
-    assert_eq!(log.entries(), ["cleaned up"], "the result waited for the body");
+    assert_eq!(
+        log.entries(),
+        ["cleaned up"],
+        "the result waited for the body"
+    );
     assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
     assert_eq!(result.kind(), Some(FailureKind::TimedOut));
     assert_eq!(result.effect(), Effect::Stopped);
@@ -480,7 +524,12 @@ async fn other_errors_around_the_dispatch_keep_code_or_message() {
             FailureKind::Pipeline,
             "outer",
         ),
-        (|| Outer("inner".into()).into(), None, FailureKind::Pipeline, "outer"),
+        (
+            || Outer("inner".into()).into(),
+            None,
+            FailureKind::Pipeline,
+            "outer",
+        ),
         (
             || StageError::new(Part::Guard, tower::timeout::error::Elapsed::new()).into(),
             None,
@@ -536,7 +585,11 @@ async fn readiness_and_errors_are_the_inner_services() {
 #[tokio::test(start_paused = true)]
 async fn the_order_of_timeout_and_retry_says_whether_attempts_share_the_budget() {
     let tool = || {
-        Shelf::of(Tool { budget: Some(BUDGET), repeatable: true, ..Tool::default() })
+        Shelf::of(Tool {
+            budget: Some(BUDGET),
+            repeatable: true,
+            ..Tool::default()
+        })
     };
     let failing = || {
         Leaf::new(|body: BodyContext| async move {
@@ -550,8 +603,14 @@ async fn the_order_of_timeout_and_retry_says_whether_attempts_share_the_budget()
     let retry = || RetryLayer::new(std::num::NonZeroU32::new(3).unwrap());
     let each = tower_layer::Stack::new(declared(), retry());
     let result = around(&tool(), each, failing()).run(request("echo")).await;
-    assert_eq!(result.message(), Some("flaky"), "each attempt had its own budget");
+    assert_eq!(
+        result.message(),
+        Some("flaky"),
+        "each attempt had its own budget"
+    );
     let shared = tower_layer::Stack::new(retry(), declared());
-    let result = around(&tool(), shared, failing()).run(request("echo")).await;
+    let result = around(&tool(), shared, failing())
+        .run(request("echo"))
+        .await;
     assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
 }

@@ -1,5 +1,9 @@
 //! A tool, a catalog and a leaf for the tests of the stages.
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test binary uses its own part"
+)]
 
 pub mod chaos;
 
@@ -76,8 +80,7 @@ impl Log {
 }
 
 type Render = dyn Fn(&Value) -> Result<String, String> + Send + Sync;
-type Finalize =
-    dyn Fn(&ToolOutcome) -> Result<Option<Vec<ContentBlock>>, BoxError> + Send + Sync;
+type Finalize = dyn Fn(&ToolOutcome) -> Result<Option<Vec<ContentBlock>>, BoxError> + Send + Sync;
 type Check = dyn Fn() -> Result<(), ToolOutcome> + Send + Sync;
 
 /// A tool whose parts a test chooses. It renders `value: <json>`.
@@ -125,7 +128,9 @@ impl Definition for Tool {
         _: &CallView,
         outcome: &ToolOutcome,
     ) -> Result<Option<Vec<ContentBlock>>, BoxError> {
-        self.finalize.as_ref().map_or(Ok(None), |finalize| finalize(outcome))
+        self.finalize
+            .as_ref()
+            .map_or(Ok(None), |finalize| finalize(outcome))
     }
 }
 
@@ -282,7 +287,10 @@ impl<S, F: Clone> tower_layer::Layer<S> for Around<F> {
     type Service = AroundService<S, F>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        AroundService { inner, f: self.0.clone() }
+        AroundService {
+            inner,
+            f: self.0.clone(),
+        }
     }
 }
 
