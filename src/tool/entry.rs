@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use toolfall_layers::{Arguments, CallView, Definition, Rendered};
+use toolfall_layers::{Arguments, BoxBody, CallView, Definition, Rendered};
 
-use super::body::Start;
+use super::ToolContext;
 use super::def::{ExecutionMode, ToolDef, Validation};
 use crate::schema::{Schema, SchemaError};
 use crate::{BoxError, ContentBlock, ToolOutcome};
@@ -43,13 +43,15 @@ impl ToolEntry {
         }
     }
 
-    /// Makes the body of arguments that were judged, or says what is wrong
-    /// with them.
-    pub(crate) fn start(&self, arguments: &Arguments) -> Result<Start, ToolOutcome> {
+    /// Makes the body for arguments that pass, or says what is wrong with
+    /// them.
+    pub(crate) fn prepare(
+        &self,
+        arguments: &Arguments,
+        ctx: ToolContext,
+    ) -> Result<BoxBody, ToolOutcome> {
         self.judge(arguments)?;
-        self.def
-            .body
-            .start(&self.def.name, arguments, self.def.validation)
+        self.def.body.prepare(arguments, self.def.validation, ctx)
     }
 
     fn judge(&self, arguments: &Arguments) -> Result<(), ToolOutcome> {
