@@ -4,6 +4,7 @@ pub mod pairing;
 pub mod pipeline;
 pub mod policy;
 pub mod registry;
+pub mod scheduler;
 pub mod schema;
 pub mod session;
 pub mod tool;
@@ -23,6 +24,7 @@ pub use toolfall_layers::{
 
 pub use self::pipeline::{Pipeline, PipelineBuilder};
 pub use self::registry::{RegisterError, Registration, Registry, ToolSchema};
+pub use self::scheduler::{Batch, BatchEvent, Scheduler};
 pub use self::tool::{
     CallToolError, ExecutionMode, Progress, ProgressSink, Tool, ToolContext, ToolDef, Validation,
     raw_tool, service_tool, tool_fn,

@@ -1,8 +1,9 @@
 //! What a check of a session log accepts and what it finds.
 
+use toolfall::ApprovalOutcome;
 use toolfall::session::check::{Audit, Problem, check};
 use toolfall::session::{
-    AskOutcome, AskedRecord, Body, CallRecord, ContextRecord, DecidedRecord, PolicyRecord, Record,
+    AskedRecord, Body, CallRecord, ContextRecord, DecidedRecord, PolicyRecord, Record,
     ResultRecord, StartedRecord, TurnRecord,
 };
 
@@ -64,7 +65,7 @@ fn asked(id: &str, tool: &str) -> Body {
 }
 
 fn decided(id: &str) -> Body {
-    DecidedRecord::new(id, AskOutcome::Rejected).into()
+    DecidedRecord::new(id, ApprovalOutcome::Rejected).into()
 }
 
 fn turn(start: bool) -> Body {
@@ -159,7 +160,7 @@ fn each_broken_promise_of_a_call_is_found_at_its_line() {
     let other = ResultRecord {
         call: 1,
         id: "x".into(),
-        effect: Some("not-started".into()),
+        effect: Some("not_started".into()),
         ..ResultRecord::default()
     };
     assert_eq!(

@@ -3,10 +3,11 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use toolfall::ApprovalOutcome;
 use toolfall::session::{
-    AskOutcome, AskedRecord, Body, CallRecord, ContextRecord, DecidedRecord, ErrorRecord, LogError,
-    LogReader, MAX_NUMBER, MemorySink, Options, OtherRecord, Record, ResultRecord, SessionLog,
-    StartedRecord, read_log,
+    AskedRecord, Body, CallRecord, ContextRecord, DecidedRecord, ErrorRecord, LogError, LogReader,
+    MAX_NUMBER, MemorySink, Options, OtherRecord, Record, ResultRecord, SessionLog, StartedRecord,
+    read_log,
 };
 use toolfall_layers::ContentBlock;
 
@@ -63,7 +64,7 @@ fn every_record_reads_back_as_it_was_written() {
                 code: Some("NO".into()),
             }),
             kind: Some("denied".into()),
-            effect: Some("not-started".into()),
+            effect: Some("not_started".into()),
             decided_by: Some("guard".into()),
             meta: Some(json!({"f": 0.1, "n": -0.0, "u": u64::MAX, "null": null})),
             synthetic: true,
@@ -71,7 +72,7 @@ fn every_record_reads_back_as_it_was_written() {
             concludes_turn: true,
         }
         .into(),
-        DecidedRecord::new("q", AskOutcome::Rejected).into(),
+        DecidedRecord::new("q", ApprovalOutcome::Rejected).into(),
         ContextRecord {
             call: Some(1),
             id: Some("m".into()),
@@ -155,7 +156,7 @@ fn an_unknown_outcome_reads_as_unavailable() {
     let Body::Decided(decided) = record.body else {
         panic!("{record:?}");
     };
-    assert_eq!(decided.outcome, AskOutcome::Unavailable);
+    assert_eq!(decided.outcome, ApprovalOutcome::Unavailable);
     assert_eq!(decided.unknown.as_deref(), Some("allowed-always"));
     assert!(line(decided).contains("\"outcome\":\"unavailable\"}"));
 }

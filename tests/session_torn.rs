@@ -107,7 +107,7 @@ fn opens_and_closes_everything(bytes: &[u8]) -> MemorySink {
             let (expected, effect) = if started {
                 ("INTERRUPTED", "unknown")
             } else {
-                ("ABORTED_BEFORE_DISPATCH", "not-started")
+                ("ABORTED_BEFORE_DISPATCH", "not_started")
             };
             assert_eq!(code, Some(expected));
             assert_eq!(result.effect.as_deref(), Some(effect));

@@ -79,6 +79,7 @@ use tower_service::Service;
 
 pub use self::builder::{Fresh, Guarded, NoGuard, PipelineBuilder};
 use crate::registry::Registry;
+use crate::scheduler::Scheduler;
 use crate::tool::Reentry;
 use crate::{CallId, CallRequest, IntoArguments, ToolResult};
 
@@ -152,6 +153,13 @@ impl<S: PipelineService> Pipeline<S> {
             Ok(result) => result,
             Err(never) => match never {},
         }
+    }
+}
+
+impl<S: PipelineService> Pipeline<S> {
+    /// A scheduler of batches over this pipeline.
+    pub fn scheduler(&self) -> Scheduler<Self> {
+        Scheduler::new(self.clone(), self.registry.clone())
     }
 }
 

@@ -1,8 +1,8 @@
 //! The records of questions to people.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+
+use crate::ApprovalOutcome;
 
 /// An `approval/asked` record: somebody is being asked for permission.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,49 +22,6 @@ pub struct AskedRecord {
     pub reason: Option<String>,
 }
 
-/// How a question was settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AskOutcome {
-    /// Granted, for this one call.
-    AllowedOnce,
-    /// Refused.
-    Rejected,
-    /// Withdrawn before anybody answered.
-    Cancelled,
-    /// Nobody could be asked.
-    Unavailable,
-}
-
-impl AskOutcome {
-    /// The outcome as it is written.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AllowedOnce => "allowed-once",
-            Self::Rejected => "rejected",
-            Self::Cancelled => "cancelled",
-            Self::Unavailable => "unavailable",
-        }
-    }
-
-    /// The outcome that `word` names.
-    pub fn from_word(word: &str) -> Option<Self> {
-        match word {
-            "allowed-once" => Some(Self::AllowedOnce),
-            "rejected" => Some(Self::Rejected),
-            "cancelled" => Some(Self::Cancelled),
-            "unavailable" => Some(Self::Unavailable),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for AskOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// An `approval/decided` record: a question is settled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "WrittenDecision")]
@@ -72,8 +29,8 @@ pub struct DecidedRecord {
     /// The question's id.
     pub id: String,
     /// How it was settled. A word that is no outcome reads as
-    /// [`AskOutcome::Unavailable`]: never as a grant.
-    pub outcome: AskOutcome,
+    /// [`ApprovalOutcome::Unavailable`]: never as a grant.
+    pub outcome: ApprovalOutcome,
     /// The word that was read, where it is no outcome. Never written.
     #[serde(skip_serializing)]
     pub unknown: Option<String>,
@@ -81,7 +38,7 @@ pub struct DecidedRecord {
 
 impl DecidedRecord {
     /// The question `id` was settled as `outcome`.
-    pub fn new(id: impl Into<String>, outcome: AskOutcome) -> Self {
+    pub fn new(id: impl Into<String>, outcome: ApprovalOutcome) -> Self {
         Self {
             id: id.into(),
             outcome,
@@ -98,11 +55,11 @@ struct WrittenDecision {
 
 impl From<WrittenDecision> for DecidedRecord {
     fn from(written: WrittenDecision) -> Self {
-        match AskOutcome::from_word(&written.outcome) {
+        match ApprovalOutcome::from_word(&written.outcome) {
             Some(outcome) => Self::new(written.id, outcome),
             None => Self {
                 id: written.id,
-                outcome: AskOutcome::Unavailable,
+                outcome: ApprovalOutcome::Unavailable,
                 unknown: Some(written.outcome),
             },
         }

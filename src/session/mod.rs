@@ -87,13 +87,14 @@ mod log;
 mod options;
 mod read;
 mod record;
+mod recorder;
 mod recover;
 mod reopen;
 mod shared;
 mod sink;
 mod sync;
 
-pub use self::approval::{AskOutcome, AskedRecord, DecidedRecord, PolicyRecord};
+pub use self::approval::{AskedRecord, DecidedRecord, PolicyRecord};
 pub use self::bodies::{
     CallRecord, ContextRecord, ErrorRecord, ResultRecord, StartedRecord, TornRecord, TurnRecord,
 };
@@ -102,6 +103,7 @@ pub use self::log::{Appended, SessionLog};
 pub use self::options::{Options, SyncPolicy};
 pub use self::read::{Contents, Line, LogReader, MAX_LINE, Torn, read_log};
 pub use self::record::{Body, MAX_NUMBER, OtherRecord, Record};
+pub use self::recorder::SessionRecorder;
 pub use self::recover::{OpenCall, Recovery, Unfinished};
 pub use self::sink::{FileSink, LogSink, MemorySink};
 pub use self::sync::Synced;

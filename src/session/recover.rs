@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use toolfall_layers::ContentBlock;
 
-use super::approval::{AskOutcome, DecidedRecord};
+use super::approval::DecidedRecord;
 use super::bodies::{ErrorRecord, ResultRecord};
 use super::read::Torn;
 use super::record::{Body, MAX_NUMBER, Record};
+use crate::{ApprovalOutcome, Effect, FailureKind, code};
 
 /// A call without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ impl Unfinished {
         let decided = self
             .approvals
             .iter()
-            .map(|id| Body::Decided(DecidedRecord::new(id.clone(), AskOutcome::Cancelled)));
+            .map(|id| Body::Decided(DecidedRecord::new(id.clone(), ApprovalOutcome::Cancelled)));
         let mut calls: Vec<_> = self.calls.values().collect();
         let depths = self.depths();
         // The sort is stable: siblings keep their order.
@@ -151,16 +152,16 @@ fn interrupted(call: &OpenCall) -> ResultRecord {
     let (message, code, kind, effect) = if call.started {
         (
             "tool call was interrupted: the process ended while it ran; its effect is unknown",
-            "INTERRUPTED",
-            "interrupted",
-            "unknown",
+            code::INTERRUPTED,
+            FailureKind::Interrupted,
+            Effect::Unknown,
         )
     } else {
         (
             "tool call aborted before dispatch",
-            "ABORTED_BEFORE_DISPATCH",
-            "aborted",
-            "not-started",
+            code::ABORTED_BEFORE_DISPATCH,
+            FailureKind::Cancelled,
+            Effect::NotStarted,
         )
     };
     ResultRecord {
@@ -173,8 +174,8 @@ fn interrupted(call: &OpenCall) -> ResultRecord {
             name: Some("AbortError".to_owned()),
             code: Some(code.to_owned()),
         }),
-        kind: Some(kind.to_owned()),
-        effect: Some(effect.to_owned()),
+        kind: Some(kind.as_str().to_owned()),
+        effect: Some(effect.as_str().to_owned()),
         synthetic: true,
         interrupted: true,
         ..ResultRecord::default()

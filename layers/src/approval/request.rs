@@ -1,7 +1,6 @@
 //! The question and its answers.
 
 use std::fmt;
-use std::str::FromStr;
 
 use tokio_util::sync::CancellationToken;
 
@@ -58,7 +57,8 @@ impl ApprovalRequest {
 }
 
 /// The answer to an [`ApprovalRequest`]. Nothing here lasts beyond the call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ApprovalOutcome {
     /// This call may run.
     AllowedOnce,
@@ -86,11 +86,17 @@ impl ApprovalOutcome {
     ///
     /// [`Unavailable`]: Self::Unavailable
     pub fn from_wire(word: &str) -> Self {
+        Self::from_word(word).unwrap_or(Self::Unavailable)
+    }
+
+    /// The outcome that `word` names, if it names one.
+    pub fn from_word(word: &str) -> Option<Self> {
         match word {
-            "allowed-once" => Self::AllowedOnce,
-            "rejected" => Self::Rejected,
-            "cancelled" => Self::Cancelled,
-            _ => Self::Unavailable,
+            "allowed-once" => Some(Self::AllowedOnce),
+            "rejected" => Some(Self::Rejected),
+            "cancelled" => Some(Self::Cancelled),
+            "unavailable" => Some(Self::Unavailable),
+            _ => None,
         }
     }
 }
@@ -98,13 +104,5 @@ impl ApprovalOutcome {
 impl fmt::Display for ApprovalOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for ApprovalOutcome {
-    type Err = std::convert::Infallible;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        Ok(Self::from_wire(word))
     }
 }

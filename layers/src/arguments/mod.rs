@@ -116,13 +116,17 @@ impl Arguments {
     /// If the text is JSON that cannot be kept exactly, or is beyond a limit;
     /// see [`check_json`].
     pub fn from_text(text: impl Into<String>) -> Result<Self, ArgumentsError> {
-        let text = text.into();
+        Self::keep(text.into()).map_err(|(error, _)| error)
+    }
+
+    /// As [`from_text`](Self::from_text); gives a refused text back.
+    pub(crate) fn keep(text: String) -> Result<Self, (ArgumentsError, String)> {
         let kind = match check_json(&text) {
             Ok(()) if is_null(&text) => Kind::Nothing,
             Ok(()) => Kind::Json,
             Err(CheckError::Malformed(_)) if is_blank(&text) => Kind::Nothing,
             Err(CheckError::Malformed(malformed)) => Kind::Malformed(Box::new(malformed)),
-            Err(CheckError::Lossy(error)) => return Err(error),
+            Err(CheckError::Lossy(error)) => return Err((error, text)),
         };
         Ok(Self::new(text, kind))
     }

@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 use crate::call::{Call, CallView};
-use crate::error::{Part, StageError, pipeline_failure};
+use crate::error::{BoxError, Part, StageError, pipeline_failure};
 use crate::outcome::{ContextMessage, ToolOutcome};
 use crate::panic::catch;
+use crate::result_notify::Recorded;
 
 /// The state of one dispatch; the first one of a call lies in the call.
 pub(crate) struct DispatchCell {
@@ -147,25 +148,26 @@ impl BodyContext {
 pub(crate) struct BodyGuard(CallView);
 
 impl BodyGuard {
-    /// Counts a body in, unless the call is over or the record of its start
-    /// cannot be written; then the outcome instead.
-    pub(crate) fn enter(view: &CallView) -> Result<Self, ToolOutcome> {
-        let state = view.state();
-        if !state.gate.enter() {
-            return Err(ToolOutcome::aborted(state.was_entered()));
-        }
+    /// Counts a body in, unless the call is over.
+    pub(crate) fn enter(view: &CallView) -> Option<Self> {
         // From here on the guard counts out, whatever happens.
-        let guard = Self(view.clone());
-        if let Some(recorder) = &state.host.recorder
-            && !state.was_entered()
-        {
-            let written =
-                catch(|| recorder.started(view)).unwrap_or_else(|panic| Err(panic.into()));
-            written.map_err(|error| pipeline_failure(&StageError::new(Part::Recorder, error)))?;
-        }
-        state.mark_entered();
-        Ok(guard)
+        view.state().gate.enter().then(|| Self(view.clone()))
     }
+}
+
+/// Has the start of a call's first body recorded.
+pub(crate) fn record_start(view: &CallView) -> Recorded {
+    let state = view.state();
+    match &state.host.recorder {
+        Some(recorder) if !state.was_entered() => catch(|| recorder.started(view))
+            .unwrap_or_else(|panic| Recorded::Now(Err(panic.into()))),
+        _ => Recorded::Now(Ok(())),
+    }
+}
+
+/// The outcome where the record could not be written.
+pub(crate) fn unrecorded(error: BoxError) -> ToolOutcome {
+    pipeline_failure(&StageError::new(Part::Recorder, error))
 }
 
 impl Drop for BodyGuard {

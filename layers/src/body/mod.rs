@@ -14,15 +14,15 @@ mod settled;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 pub use self::context::BodyContext;
-use self::context::BodyGuard;
-pub(crate) use self::context::{Dispatch, DispatchCell};
+use self::context::{BodyGuard, record_start};
+pub(crate) use self::context::{Dispatch, DispatchCell, unrecorded};
 pub(crate) use self::gate::Gate;
 pub(crate) use self::settled::Settled;
 use crate::call::ClearedCall;
@@ -30,6 +30,7 @@ use crate::catalog::Definition;
 use crate::error::{BoxError, body_failure};
 use crate::outcome::ToolOutcome;
 use crate::panic::catch;
+use crate::result_notify::Recorded;
 use crate::span::StageSpan;
 
 /// A body's future: its canonical value, or what it failed with.
@@ -49,26 +50,54 @@ impl ClearedCall {
     pub fn enter(
         self,
         definition: Arc<dyn Definition>,
-        start: impl FnOnce(BodyContext) -> BoxBody,
+        start: impl FnOnce(BodyContext) -> BoxBody + Send + 'static,
     ) -> BodyFuture {
-        let view = self.view;
-        let cancelled = view.cancellation().is_cancelled()
-            || self
-                .replaced
-                .as_ref()
-                .is_some_and(|token| token.is_cancelled());
-        if cancelled {
-            return BodyFuture::refused(ToolOutcome::aborted(view.was_entered()));
+        if self.is_cancelled() {
+            return BodyFuture::refused(ToolOutcome::aborted(self.view.was_entered()));
         }
-        let guard = match BodyGuard::enter(&view) {
-            Ok(guard) => guard,
-            Err(outcome) => return BodyFuture::refused(outcome),
+        let view = self.view;
+        let Some(guard) = BodyGuard::enter(&view) else {
+            return BodyFuture::refused(ToolOutcome::aborted(view.was_entered()));
         };
-        let relay = self.replaced.is_some() && !self.fused;
-        let dispatch = Dispatch::new(view, self.replaced);
+        let recorded = record_start(&view);
+        let entry = Entry {
+            relay: self.replaced.is_some() && !self.fused,
+            dispatch: Dispatch::new(view, self.replaced),
+            definition,
+            guard,
+        };
+        BodyFuture(match recorded {
+            Recorded::Now(Ok(())) => entry.enter(start),
+            Recorded::Now(Err(error)) => State::Refused(Some(unrecorded(error))),
+            Recorded::Later(recording) => State::Starting(Box::new(Starting {
+                recording,
+                entry,
+                start: Box::new(start),
+            })),
+        })
+    }
+}
+
+/// A body that is counted in and may be entered.
+struct Entry {
+    dispatch: Dispatch,
+    definition: Arc<dyn Definition>,
+    guard: BodyGuard,
+    relay: bool,
+}
+
+impl Entry {
+    fn enter(self, start: impl FnOnce(BodyContext) -> BoxBody) -> State {
+        let Self {
+            dispatch,
+            definition,
+            guard,
+            relay,
+        } = self;
+        dispatch.view.state().mark_entered();
         let span = StageSpan::body();
         match catch(|| span.in_scope(|| start(BodyContext::new(dispatch.clone())))) {
-            Ok(body) => BodyFuture(State::Running(Running {
+            Ok(body) => State::Running(Running {
                 body,
                 dispatch,
                 definition,
@@ -76,10 +105,17 @@ impl ClearedCall {
                 runtime: None,
                 relay: Relay::new(relay),
                 span,
-            })),
-            Err(panic) => BodyFuture::refused(body_failure(&panic)),
+            }),
+            Err(panic) => State::Refused(Some(body_failure(&panic))),
         }
     }
+}
+
+/// A body that waits until the record of its start is safe.
+struct Starting {
+    recording: Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>,
+    entry: Entry,
+    start: Box<dyn FnOnce(BodyContext) -> BoxBody + Send>,
 }
 
 /// The future of [`ClearedCall::enter`].
@@ -88,6 +124,8 @@ pub struct BodyFuture(State);
 
 enum State {
     Refused(Option<ToolOutcome>),
+    // Boxed: only a record that is synced first makes a body wait.
+    Starting(Box<Starting>),
     Running(Running),
 }
 
@@ -143,11 +181,19 @@ impl Future for BodyFuture {
     type Output = ToolOutcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<ToolOutcome> {
+        if let State::Starting(starting) = &mut self.0 {
+            let recorded = ready!(starting.recording.as_mut().poll(cx));
+            self.0 = match std::mem::replace(&mut self.0, State::Refused(None)) {
+                State::Starting(starting) => starting.end(recorded),
+                other => other,
+            };
+        }
         let running = match &mut self.0 {
+            State::Running(running) => running,
             State::Refused(outcome) => {
                 return Poll::Ready(outcome.take().expect("polled after completion"));
             }
-            State::Running(running) => running,
+            State::Starting(_) => unreachable!("it has just ended"),
         };
         let ended = loop {
             match catch(|| running.span.in_scope(|| running.body.as_mut().poll(cx))) {
@@ -170,6 +216,21 @@ impl Future for BodyFuture {
             unreachable!("the state was running above");
         };
         Poll::Ready(running.end(ended))
+    }
+}
+
+impl Starting {
+    /// Enters the body, unless the record failed or the call was cancelled
+    /// meanwhile.
+    fn end(self, recorded: Result<(), BoxError>) -> State {
+        if let Err(error) = recorded {
+            return State::Refused(Some(unrecorded(error)));
+        }
+        if self.entry.dispatch.is_cancelled() {
+            let entered = self.entry.dispatch.view.was_entered();
+            return State::Refused(Some(ToolOutcome::aborted(entered)));
+        }
+        self.entry.enter(self.start)
     }
 }
 

@@ -11,7 +11,7 @@ mod view;
 pub use self::extensions::Extensions;
 pub use self::id::{CallId, ExecutionToken};
 pub use self::proof::{ClearedCall, DecidedCall, ToolCall};
-pub use self::request::{CallRequest, IntoArguments};
+pub use self::request::{CallRequest, IntoArguments, RefusedArguments};
 pub use self::scope::Scope;
 pub(crate) use self::state::CallState;
 pub use self::view::{Call, CallView};

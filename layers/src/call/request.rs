@@ -28,7 +28,7 @@ pub struct CallRequest {
     pub(crate) root: Option<CallId>,
     pub(crate) name: Cow<'static, str>,
     // Boxed: it is rare, and the request is moved often.
-    pub(crate) arguments: Result<Arguments, Box<ArgumentsError>>,
+    pub(crate) arguments: Result<Arguments, Box<RefusedArguments>>,
     pub(crate) parent: Option<ExecutionToken>,
     pub(crate) scope: Option<Scope>,
     pub(crate) cancellation: CancellationToken,
@@ -97,9 +97,23 @@ impl CallRequest {
         &self.name
     }
 
+    /// The tool's name, to be kept: no copy of a name that is `'static`.
+    pub fn shared_name(&self) -> Cow<'static, str> {
+        self.name.clone()
+    }
+
     /// The arguments, or why they cannot be kept.
     pub fn arguments(&self) -> Result<&Arguments, &ArgumentsError> {
-        self.arguments.as_ref().map_err(|error| &**error)
+        self.arguments.as_ref().map_err(|refused| &refused.error)
+    }
+
+    /// The text of the arguments, also of those that cannot be kept (a very
+    /// long one is cut).
+    pub fn raw_arguments(&self) -> &str {
+        match &self.arguments {
+            Ok(arguments) => arguments.text(),
+            Err(refused) => &refused.text,
+        }
     }
 
     /// On whose behalf the call is made.
@@ -136,33 +150,61 @@ impl fmt::Debug for CallRequest {
     }
 }
 
+/// Arguments that cannot be kept exactly, with the text that said so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedArguments {
+    pub(crate) error: ArgumentsError,
+    pub(crate) text: String,
+}
+
+/// Longer refused texts are kept only so far, in bytes.
+const MAX_REFUSED: usize = 64 * 1024;
+
+impl RefusedArguments {
+    fn new(error: ArgumentsError, mut text: String) -> Self {
+        if text.len() > MAX_REFUSED {
+            text.truncate(text.floor_char_boundary(MAX_REFUSED));
+        }
+        Self { error, text }
+    }
+}
+
+impl From<ArgumentsError> for RefusedArguments {
+    fn from(error: ArgumentsError) -> Self {
+        Self {
+            error,
+            text: String::new(),
+        }
+    }
+}
+
 /// What [`CallRequest::new`] takes for arguments: checked ones, or text to be
 /// checked.
 pub trait IntoArguments {
     /// Checks the arguments, if that has not been done.
-    fn into_arguments(self) -> Result<Arguments, ArgumentsError>;
+    fn into_arguments(self) -> Result<Arguments, RefusedArguments>;
 }
 
 impl IntoArguments for Arguments {
-    fn into_arguments(self) -> Result<Arguments, ArgumentsError> {
+    fn into_arguments(self) -> Result<Arguments, RefusedArguments> {
         Ok(self)
     }
 }
 
 impl IntoArguments for Result<Arguments, ArgumentsError> {
-    fn into_arguments(self) -> Self {
-        self
+    fn into_arguments(self) -> Result<Arguments, RefusedArguments> {
+        self.map_err(Into::into)
     }
 }
 
 impl IntoArguments for String {
-    fn into_arguments(self) -> Result<Arguments, ArgumentsError> {
-        Arguments::from_text(self)
+    fn into_arguments(self) -> Result<Arguments, RefusedArguments> {
+        Arguments::keep(self).map_err(|(error, text)| RefusedArguments::new(error, text))
     }
 }
 
 impl IntoArguments for &str {
-    fn into_arguments(self) -> Result<Arguments, ArgumentsError> {
-        Arguments::from_text(self)
+    fn into_arguments(self) -> Result<Arguments, RefusedArguments> {
+        self.to_owned().into_arguments()
     }
 }

@@ -7,7 +7,7 @@ use std::task::Waker;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{CallId, CallView, ExecutionToken, Extensions, Scope};
+use super::{CallId, CallView, ExecutionToken, Extensions, RefusedArguments, Scope};
 use crate::arguments::Arguments;
 use crate::body::{DispatchCell, Gate};
 use crate::catalog::Definition;
@@ -20,7 +20,7 @@ pub(crate) struct CallState {
     pub(crate) id: CallId,
     pub(crate) root: Option<CallId>,
     pub(crate) name: Cow<'static, str>,
-    pub(crate) arguments: Option<Arguments>,
+    pub(crate) arguments: Result<Arguments, Box<RefusedArguments>>,
     pub(crate) parent: Option<ExecutionToken>,
     pub(crate) scope: Option<Scope>,
     pub(crate) caller: CancellationToken,
@@ -55,17 +55,13 @@ const CONTEXTS: u8 = 16;
 const CONTEXTS_CLOSED: u8 = 32;
 
 impl CallState {
-    pub(crate) fn new(
-        request: crate::CallRequest,
-        arguments: Option<Arguments>,
-        host: Arc<Host>,
-    ) -> Self {
+    pub(crate) fn new(request: crate::CallRequest, host: Arc<Host>) -> Self {
         Self {
             token: ExecutionToken::mint(),
             id: request.id,
             root: request.root,
             name: request.name,
-            arguments,
+            arguments: request.arguments,
             parent: request.parent,
             scope: request.scope,
             caller: request.cancellation,

@@ -40,7 +40,16 @@ impl CallView {
     /// The frozen arguments; absent only if they could not be kept exactly,
     /// and then no policy and no body runs.
     pub fn arguments(&self) -> Option<&Arguments> {
-        self.0.arguments.as_ref()
+        self.0.arguments.as_ref().ok()
+    }
+
+    /// The text of the arguments as sent, also of those that cannot be kept
+    /// (a very long one is cut): for records.
+    pub fn raw_arguments(&self) -> &str {
+        match &self.0.arguments {
+            Ok(arguments) => arguments.text(),
+            Err(refused) => &refused.text,
+        }
     }
 
     /// This execution's identity.
@@ -72,6 +81,11 @@ impl CallView {
     /// call's scope sees the tool.
     pub fn definition(&self) -> Option<Arc<dyn Definition>> {
         self.0.definition(self)
+    }
+
+    /// Whether the call has a place in a batch, and so its result an order.
+    pub fn is_in_batch(&self) -> bool {
+        self.0.turn.is_some()
     }
 
     /// Whether a body of this call has been entered.

@@ -9,10 +9,10 @@ use tower_service::Service;
 
 use super::ending::{EndingGuard, Final};
 use super::{Ending, Host, Recorded};
-use crate::arguments::{Arguments, ArgumentsError};
-use crate::body::Settled;
+use crate::arguments::ArgumentsError;
+use crate::body::{Settled, unrecorded};
 use crate::call::{CallRequest, CallState, CallView, ToolCall};
-use crate::error::{BoxError, Part, StageError, pipeline_failure};
+use crate::error::{BoxError, pipeline_failure};
 use crate::outcome::{ErrorInfo, FailureKind, ToolOutcome, ToolResult, code};
 use crate::panic::catch;
 use crate::ready::ReadyCall;
@@ -45,8 +45,8 @@ pin_project! {
     where
         S: Service<ToolCall>,
     {
-        Intake { service: Option<S>, refused: Option<Box<ArgumentsError>> },
-        Recording { recording: Recording, service: Option<S>, refused: Option<Box<ArgumentsError>> },
+        Intake { service: Option<S> },
+        Recording { recording: Recording, service: Option<S> },
         Calling { #[pin] calling: ReadyCall<S, ToolCall> },
         // From here on the inner future is gone.
         Committing,
@@ -56,20 +56,14 @@ pin_project! {
 }
 
 impl<S: Service<ToolCall>> ResponseFuture<S> {
-    pub(super) fn new(service: S, host: Arc<Host>, mut request: CallRequest) -> Self {
-        let (arguments, refused) =
-            match std::mem::replace(&mut request.arguments, Ok(Arguments::empty())) {
-                Ok(arguments) => (Some(arguments), None),
-                Err(error) => (None, Some(error)),
-            };
-        let view = CallView(Arc::new(CallState::new(request, arguments, host.clone())));
+    pub(super) fn new(service: S, host: Arc<Host>, request: CallRequest) -> Self {
+        let view = CallView(Arc::new(CallState::new(request, host.clone())));
         let finalizer = catch(|| view.look_up()).ok().flatten();
         let span = call_span(&view, finalizer.is_some());
         let finalizer = finalizer.filter(|tool| catch(|| tool.has_finalizer()).unwrap_or(true));
         Self {
             state: State::Intake {
                 service: Some(service),
-                refused,
             },
             ending: EndingGuard(Some(Ending {
                 view,
@@ -138,38 +132,30 @@ where
 {
     fn step(mut self: Pin<&mut Self>, ending: &mut Ending, cx: &mut Context<'_>) -> Step {
         match self.as_mut().project() {
-            StateProj::Intake { service, refused } => {
+            StateProj::Intake { service } => {
                 let recorded = match &ending.host.recorder {
                     Some(recorder) => recorder.call(&ending.view),
                     None => Recorded::Now(Ok(())),
                 };
                 match recorded {
                     Recorded::Now(Ok(())) => {
-                        let (service, refused) = (service.take(), refused.take());
-                        self.begin(ending, service, refused)
+                        let service = service.take();
+                        self.begin(ending, service)
                     }
                     Recorded::Now(Err(error)) => Step::Ended(unrecorded(error)),
                     Recorded::Later(recording) => {
-                        let (service, refused) = (service.take(), refused.take());
-                        self.set(Self::Recording {
-                            recording,
-                            service,
-                            refused,
-                        });
+                        let service = service.take();
+                        self.set(Self::Recording { recording, service });
                         Step::Next
                     }
                 }
             }
-            StateProj::Recording {
-                recording,
-                service,
-                refused,
-            } => match recording.as_mut().poll(cx) {
+            StateProj::Recording { recording, service } => match recording.as_mut().poll(cx) {
                 Poll::Pending => Step::Pending,
                 Poll::Ready(Err(error)) => Step::Ended(unrecorded(error)),
                 Poll::Ready(Ok(())) => {
-                    let (service, refused) = (service.take(), refused.take());
-                    self.begin(ending, service, refused)
+                    let service = service.take();
+                    self.begin(ending, service)
                 }
             },
             StateProj::Calling { calling } => match calling.poll(cx) {
@@ -204,15 +190,10 @@ where
     }
 
     /// Refuses what can never run, and starts what can.
-    fn begin(
-        mut self: Pin<&mut Self>,
-        ending: &mut Ending,
-        service: Option<S>,
-        refused: Option<Box<ArgumentsError>>,
-    ) -> Step {
+    fn begin(mut self: Pin<&mut Self>, ending: &mut Ending, service: Option<S>) -> Step {
         let view = &ending.view;
-        if let Some(error) = refused {
-            return Step::Ended(unkept(&error));
+        if let Err(refused) = &view.state().arguments {
+            return Step::Ended(unkept(&refused.error));
         }
         if view.cancellation().is_cancelled() {
             return Step::Ended(ToolOutcome::aborted(false));
@@ -246,10 +227,6 @@ fn failure(error: BoxError) -> ToolOutcome {
         Ok(last) => last.0,
         Err(error) => pipeline_failure(&*error),
     }
-}
-
-fn unrecorded(error: BoxError) -> ToolOutcome {
-    pipeline_failure(&StageError::new(Part::Recorder, error))
 }
 
 /// The failure for arguments that cannot be kept exactly.

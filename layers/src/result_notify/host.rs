@@ -62,14 +62,11 @@ pub trait Recorder: Send + Sync {
     /// is answered with the error.
     fn call(&self, call: &CallView) -> Recorded;
 
-    /// Records that a body is about to be entered for the first time.
-    ///
-    /// # Errors
-    ///
-    /// The body is not entered; the error is the outcome.
-    fn started(&self, call: &CallView) -> Result<(), BoxError> {
+    /// Records that a body is about to be entered for the first time. If
+    /// this fails the body is not entered, and the error is the outcome.
+    fn started(&self, call: &CallView) -> Recorded {
         let _ = call;
-        Ok(())
+        Recorded::Now(Ok(()))
     }
 
     /// Records the result.

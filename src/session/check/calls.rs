@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::finding::{Finding, Problem};
+use crate::Effect;
 use crate::session::bodies::{CallRecord, ContextRecord, ResultRecord};
 
 /// Whose order a call keeps: its siblings are the calls of the same agent
@@ -77,7 +78,7 @@ impl Calls {
         if open.id != record.id {
             problems.push(Problem::OtherId { call });
         }
-        if open.started && record.effect.as_deref() == Some("not-started") {
+        if open.started && record.effect.as_deref() == Some(Effect::NotStarted.as_str()) {
             problems.push(Problem::StartedAfterAll { call });
         }
         if let Some(earlier) = self.leave(&open) {

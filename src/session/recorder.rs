@@ -1,0 +1,203 @@
+//! The session log as the pipeline's recorder and the scheduler's journal.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future as _;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use super::log::Appended;
+use super::{
+    CallRecord, ContextRecord, ErrorRecord, LogError, ResultRecord, SessionLog, StartedRecord,
+};
+use crate::scheduler::Journal;
+use crate::{
+    BoxError, CallRequest, CallView, ContextMessage, ExecutionToken, Recorded, Recorder, ToolResult,
+};
+
+/// Writes every call of a stack to a [`SessionLog`].
+///
+/// The call record has left the process before the first policy sees the
+/// call; if it cannot be written, the call does not run and says so. A
+/// `tool/started` record precedes the first body, and the one result record
+/// follows the observers, on every path.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tokio_util::sync::CancellationToken;
+/// use toolfall::session::{SessionLog, SessionRecorder, check};
+/// use toolfall::{Pipeline, Registry};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let log = SessionLog::in_memory();
+/// let pipeline = Pipeline::builder(Registry::new())
+///     .recorder(Arc::new(SessionRecorder::new(log.clone())))
+///     .build();
+/// pipeline.call("1", "nope", "{}", CancellationToken::new()).await;
+/// let kinds: Vec<String> =
+///     log.records().unwrap().iter().map(|record| record.body.kind().to_owned()).collect();
+/// assert_eq!(kinds, ["tool/call", "tool/result"]);
+/// # }
+/// ```
+pub struct SessionRecorder {
+    log: SessionLog,
+    /// The ordinals of the calls that have no result yet, with their root's.
+    open: Mutex<HashMap<ExecutionToken, Place>>,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    call: u64,
+    root: u64,
+}
+
+impl SessionRecorder {
+    /// A recorder that writes to `log`.
+    pub fn new(log: SessionLog) -> Self {
+        Self {
+            log,
+            open: Mutex::default(),
+        }
+    }
+
+    /// The log.
+    pub fn log(&self) -> &SessionLog {
+        &self.log
+    }
+
+    /// The ordinal in the log of a call that has no result yet.
+    pub fn ordinal(&self, call: &CallView) -> Option<u64> {
+        self.place(call.token()).map(|place| place.call)
+    }
+
+    /// Records the messages of a finished batch as they are delivered.
+    ///
+    /// # Errors
+    ///
+    /// The first message that could not be written.
+    pub fn contexts(&self, contexts: &[ContextMessage]) -> Result<(), LogError> {
+        for context in contexts {
+            self.log.append(ContextRecord {
+                call: None,
+                id: context.id.clone(),
+                role: "user".to_owned(),
+                content: context.content.clone(),
+                source: serde_json::to_value(&context.source).ok(),
+                metadata: context.meta.clone(),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, token: ExecutionToken) -> Option<Place> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.get(&token).copied()
+    }
+}
+
+impl Recorder for SessionRecorder {
+    fn call(&self, view: &CallView) -> Recorded {
+        let call = self.log.new_call();
+        let outer = view.parent().and_then(|parent| self.place(parent));
+        let appended = self.log.append(CallRecord {
+            call,
+            id: view.id().as_str().to_owned(),
+            name: view.name().to_owned(),
+            arguments: view.raw_arguments().to_owned(),
+            root: outer.map(|outer| outer.root),
+            parent: outer.map(|outer| outer.call),
+            agent: view.scope().map(|scope| scope.name().to_owned()),
+            synthetic: false,
+            unordered: !view.is_in_batch(),
+        });
+        if appended.is_ok() {
+            let place = Place {
+                call,
+                root: outer.map_or(call, |outer| outer.root),
+            };
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.insert(view.token(), place);
+        }
+        synced(appended)
+    }
+
+    fn started(&self, view: &CallView) -> Recorded {
+        match self.ordinal(view) {
+            Some(call) => synced(self.log.append(StartedRecord { call })),
+            None => Recorded::Now(Ok(())),
+        }
+    }
+
+    fn result(&self, view: &CallView, result: &ToolResult) -> Result<(), BoxError> {
+        let place = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.remove(&view.token())
+        };
+        // A call whose record could not be written has no result record.
+        if let Some(Place { call, .. }) = place {
+            self.log
+                .append(record_of(call, view.id().as_str(), result))?;
+        }
+        Ok(())
+    }
+}
+
+impl Journal for SessionRecorder {
+    fn not_started(&self, request: &CallRequest, result: &ToolResult) -> Result<(), BoxError> {
+        let call = self.log.new_call();
+        self.log.append(CallRecord {
+            call,
+            id: request.id().as_str().to_owned(),
+            name: request.name().to_owned(),
+            arguments: request.raw_arguments().to_owned(),
+            agent: request.scope().map(|scope| scope.name().to_owned()),
+            synthetic: true,
+            ..CallRecord::default()
+        })?;
+        self.log
+            .append(record_of(call, request.id().as_str(), result))?;
+        Ok(())
+    }
+}
+
+/// Ready at once unless the policy is to sync before going on.
+fn synced(appended: Result<Appended, LogError>) -> Recorded {
+    let mut synced = match appended {
+        Ok(appended) => appended.synced(),
+        Err(error) => return Recorded::Now(Err(error.into())),
+    };
+    match Pin::new(&mut synced).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => Recorded::Now(done.map_err(Into::into)),
+        Poll::Pending => Recorded::Later(Box::pin(async move { Ok(synced.await?) })),
+    }
+}
+
+fn record_of(call: u64, id: &str, result: &ToolResult) -> ResultRecord {
+    ResultRecord {
+        call,
+        id: id.to_owned(),
+        is_error: result.is_error(),
+        content: result.content().to_vec(),
+        error: result.message().map(|message| ErrorRecord {
+            message: message.to_owned(),
+            name: result.info().map(|info| info.name().to_owned()),
+            code: result.code().map(ToOwned::to_owned),
+        }),
+        kind: result.kind().map(|kind| kind.as_str().to_owned()),
+        effect: Some(result.effect().as_str().to_owned()),
+        decided_by: result.decided_by().map(ToString::to_string),
+        meta: result.meta().cloned(),
+        synthetic: result.is_synthetic(),
+        interrupted: false,
+        concludes_turn: result.concludes_turn(),
+    }
+}
+
+impl fmt::Debug for SessionRecorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionRecorder")
+            .field("log", &self.log)
+            .finish_non_exhaustive()
+    }
+}
