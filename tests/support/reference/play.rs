@@ -95,7 +95,11 @@ async fn each(world: &Arc<World>, scenario: &Scenario) -> Played {
     }
 }
 
-pub(crate) fn request(call: &CallSpec, scope: Option<Scope>, token: CancellationToken) -> CallRequest {
+pub(crate) fn request(
+    call: &CallSpec,
+    scope: Option<Scope>,
+    token: CancellationToken,
+) -> CallRequest {
     let arguments = call.arguments.to_string();
     let request = CallRequest::new(call.id.clone(), call.tool.clone(), arguments, token);
     match scope {
@@ -105,7 +109,10 @@ pub(crate) fn request(call: &CallSpec, scope: Option<Scope>, token: Cancellation
 }
 
 /// Cancels the caller's token when the time has come.
-pub(crate) fn cancelling(world: &Arc<World>, at: Option<u64>) -> Option<tokio::task::JoinHandle<()>> {
+pub(crate) fn cancelling(
+    world: &Arc<World>,
+    at: Option<u64>,
+) -> Option<tokio::task::JoinHandle<()>> {
     if at? == 0 {
         world.cancel();
         return None;
