@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use toolfall::scheduler::{DEFAULT_LIMIT, Journal};
+use toolfall::scheduler::Journal;
 use toolfall::{BoxError, CallRequest, CallView, Recorded, Recorder, Scheduler, Scope, ToolResult};
 
 use super::compare::{Played, context_texts, told};
@@ -51,9 +51,10 @@ impl Journal for Records {
 pub(crate) async fn batch(world: &Arc<World>, scenario: &Scenario) -> Played {
     let records = Arc::new(Records(world.clone()));
     let stack = stack(world, scenario, Some(records.clone()));
-    let scheduler = Scheduler::new(stack, world.registry.clone())
-        .limit(scenario.max_parallel.unwrap_or(DEFAULT_LIMIT))
-        .journal(records);
+    let mut scheduler = Scheduler::new(stack, world.registry.clone()).journal(records);
+    if let Some(limit) = scenario.max_parallel {
+        scheduler = scheduler.limit(limit);
+    }
     let token = world.begin(None);
     // A batch always has an agent.
     let scope = match &scenario.from {

@@ -58,8 +58,16 @@ pub(crate) fn told(id: &str, result: &ToolResult) -> Value {
     told
 }
 
-/// The differences, in words. `lane` is `false` where a finer lane is allowed.
-pub(crate) fn differences(line: &Line, played: &Played) -> Vec<String> {
+/// Something that is not as it was in the reference.
+pub(crate) struct Difference {
+    /// `results`, `batch`, `events of` a call, or `lane`.
+    pub(crate) place: String,
+    pub(crate) detail: String,
+}
+
+/// What differs. Where a `finer` lane is allowed, times do not count,
+/// nor does the order between calls does not count.
+pub(crate) fn differences(line: &Line, played: &Played, finer: bool) -> Vec<Difference> {
     let mut found = Vec::new();
     let expected = &line.expected;
     let results = |calls: &[Value]| calls.iter().map(without_violations).collect::<Vec<_>>();
@@ -71,17 +79,17 @@ pub(crate) fn differences(line: &Line, played: &Played) -> Vec<String> {
     );
     if expected.batch != played.batch {
         let (want, have) = (&expected.batch, &played.batch);
-        found.push(format!(
-            "batch\n    expected {want:?}\n    found    {have:?}"
-        ));
+        found.push(Difference {
+            place: "batch".to_owned(),
+            detail: format!("\n    expected {want:?}\n    found    {have:?}"),
+        });
     }
-    let lane_wait = line.lane_wait;
     let of = |events: &[Value], call: &Value| -> Vec<Value> {
         let events = events.iter().filter(|event| event["call"] == *call);
-        events.map(|event| timed(event, !lane_wait)).collect()
+        events.map(|event| timed(event, !finer)).collect()
     };
     for call in expected.calls.iter().map(|call| &call["call"]) {
-        let what = format!("events of {call}");
+        let what = format!("events of {}", call.as_str().unwrap_or_default());
         differ(
             &mut found,
             &what,
@@ -93,7 +101,7 @@ pub(crate) fn differences(line: &Line, played: &Played) -> Vec<String> {
         let events = events.iter().filter(|event| in_lane(event));
         events.map(|event| timed(event, true)).collect()
     };
-    if !lane_wait {
+    if !finer {
         differ(
             &mut found,
             "lane",
@@ -157,7 +165,7 @@ fn without_violations(result: &Value) -> Value {
     result
 }
 
-fn differ(found: &mut Vec<String>, what: &str, expected: &[Value], played: &[Value]) {
+fn differ(found: &mut Vec<Difference>, what: &str, expected: &[Value], played: &[Value]) {
     if expected == played {
         return;
     }
@@ -173,9 +181,12 @@ fn differ(found: &mut Vec<String>, what: &str, expected: &[Value], played: &[Val
             .map(|event| format!("\n      {event}"))
             .collect::<String>()
     };
-    found.push(format!(
-        "{what}, from {place}\n    expected{}\n    found{}",
-        show(expected),
-        show(played)
-    ));
+    found.push(Difference {
+        place: what.to_owned(),
+        detail: format!(
+            ", from {place}\n    expected{}\n    found{}",
+            show(expected),
+            show(played)
+        ),
+    });
 }

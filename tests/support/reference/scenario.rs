@@ -2,6 +2,10 @@
 //!
 //! Times are in milliseconds; what names no time takes none. No field is
 //! skipped silently: an unknown one is an error.
+#![allow(
+    dead_code,
+    reason = "some fields only say that something is there, or are for people"
+)]
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -13,9 +17,7 @@ use serde_json::Value;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Line {
     pub(crate) id: String,
-    #[expect(dead_code, reason = "whether it was made by hand does not matter here")]
     pub(crate) kind: String,
-    #[expect(dead_code, reason = "for people who look for a row")]
     pub(crate) rows: Vec<String>,
     #[serde(default)]
     pub(crate) lane_wait: bool,
@@ -87,7 +89,6 @@ pub(crate) struct CallSpec {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ViewSpec {
-    #[expect(dead_code, reason = "scenarios with views are not played")]
     pub(crate) view: Option<String>,
     #[serde(default)]
     pub(crate) before: Vec<Effect>,
@@ -135,14 +136,8 @@ pub(crate) struct OutputSpec {
 #[serde(untagged)]
 pub(crate) enum Parallel {
     Always(bool),
-    If {
-        arg: String,
-        equals: Value,
-    },
-    #[expect(dead_code, reason = "the text of the failure is seen by nobody")]
-    Fails {
-        fails: Value,
-    },
+    If { arg: String, equals: Value },
+    Fails { fails: Value },
 }
 
 #[derive(Clone, Deserialize)]

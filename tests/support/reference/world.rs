@@ -41,7 +41,7 @@ struct State {
 }
 
 /// A registration that may be lifted by its id.
-#[expect(dead_code, reason = "only kept to be dropped")]
+#[allow(dead_code, reason = "kept only to be dropped")]
 pub(crate) enum Kept {
     Guard(GuardRegistration),
     Listener(ListenerRegistration),
