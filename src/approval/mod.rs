@@ -40,6 +40,7 @@ mod answerers;
 mod audit;
 mod mode;
 mod question;
+mod session;
 
 pub use self::answerers::Answerers;
 pub use self::audit::ApprovalAudit;
