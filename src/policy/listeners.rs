@@ -11,11 +11,12 @@ use toolfall_layers::{ApprovalRequest, CallView, PostRequest, Scope};
 /// use toolfall::policy::Subject;
 /// use toolfall::{CallView, PostRequest};
 ///
-/// fn agent_of(subject: &impl Subject) -> Option<&str> {
-///     subject.call().scope().map(|scope| scope.name())
+/// fn agent<S: Subject>(subject: &S) -> &str {
+///     subject.call().scope().map_or("nobody", |scope| scope.name())
 /// }
-/// let _: [fn(_) -> _; 1] = [agent_of::<CallView>];
-/// let _: [fn(_) -> _; 1] = [agent_of::<PostRequest>];
+/// let of_call: fn(&CallView) -> &str = agent;
+/// let of_outcome: fn(&PostRequest) -> &str = agent;
+/// # let _ = (of_call, of_outcome);
 /// ```
 pub trait Subject {
     /// The call.

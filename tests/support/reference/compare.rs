@@ -97,7 +97,7 @@ pub(crate) fn differences(line: &Line, played: &Played, finer: bool) -> Vec<Diff
             &of(&played.events, call),
         );
     }
-    let lane = |events: &[Value]| -> Vec<Value> {
+    let ordered = |events: &[Value]| -> Vec<Value> {
         let events = events.iter().filter(|event| in_lane(event));
         events.map(|event| timed(event, true)).collect()
     };
@@ -105,8 +105,8 @@ pub(crate) fn differences(line: &Line, played: &Played, finer: bool) -> Vec<Diff
         differ(
             &mut found,
             "lane",
-            &lane(&expected.events),
-            &lane(&played.events),
+            &ordered(&expected.events),
+            &ordered(&played.events),
         );
     }
     found
@@ -176,10 +176,8 @@ fn differ(found: &mut Vec<Difference>, what: &str, expected: &[Value], played: &
         .count();
     let show = |list: &[Value]| {
         let from = list.get(place.saturating_sub(1)..).unwrap_or_default();
-        from.iter()
-            .take(5)
-            .map(|event| format!("\n      {event}"))
-            .collect::<String>()
+        let from: Vec<String> = from.iter().take(5).map(Value::to_string).collect();
+        format!("\n      {}", from.join("\n      "))
     };
     found.push(Difference {
         place: what.to_owned(),

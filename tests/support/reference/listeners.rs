@@ -54,13 +54,13 @@ async fn decide(
         PreOutcome::Ask(None) => Ok(Decision::ask_without_reason()),
         PreOutcome::Fail(failure) => Err(error(failure)),
     };
-    let word = match &decision {
+    let told = match &decision {
         Ok(Decision::Allow) => "allow",
         Ok(Decision::Ask(_)) => "ask",
         Ok(Decision::Deny(_)) => "deny",
         Err(_) => "fail",
     };
-    world.event(id, "pre_leave", json!({"by": spec.id, "decision": word}));
+    world.event(id, "pre_leave", json!({"by": spec.id, "decision": told}));
     decision
 }
 
@@ -122,12 +122,12 @@ async fn judge(
             })
         }),
     };
-    let word = match &decision {
+    let told = match &decision {
         Ok(decision) if decision.is_block() => "block",
         Ok(_) => "accept",
         Err(_) => "fail",
     };
-    world.event(id, "post_leave", json!({"by": spec.id, "decision": word}));
+    world.event(id, "post_leave", json!({"by": spec.id, "decision": told}));
     decision
 }
 
@@ -156,7 +156,9 @@ impl Service {
                         }
                         wait(delay).await;
                         match &answer.answer {
-                            AnswerWord::Word(word) => Ok(Some(ApprovalOutcome::from_wire(word))),
+                            AnswerWord::Word(answer) => {
+                                Ok(Some(ApprovalOutcome::from_wire(answer)))
+                            }
                             AnswerWord::Fails(_) => Err(BoxError::from("the answerer failed")),
                         }
                     }

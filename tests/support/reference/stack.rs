@@ -50,8 +50,8 @@ pub(crate) fn stack(
     result = result.observer(move |call: &CallView, result: &ToolResult| {
         notify(&shared, None, call, result);
     });
-    for spec in scenario.observers.iter().cloned() {
-        let shared = world.clone();
+    for spec in &scenario.observers {
+        let (spec, shared) = (spec.clone(), world.clone());
         result = result.observer(move |call: &CallView, result: &ToolResult| {
             observe(&shared, &spec, call, result)
         });

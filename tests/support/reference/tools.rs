@@ -32,14 +32,11 @@ pub(crate) fn tool(world: &Arc<World>, spec: &ToolSpec) -> ToolDef {
             Some(value),
         ))]),
     });
-    let output = spec.output.clone();
-    if output.meta.is_some() || output.meta_fails.is_some() {
-        tool = tool.presentation_meta_for(move |call, value| match &output.meta_fails {
-            Some(message) => Err(message.clone().into()),
-            None => {
-                let template = output.meta.as_deref().unwrap_or_default();
-                Ok(json!({"note": fill(template, call, Some(value))}))
-            }
+    if let Some(message) = spec.output.meta_fails.clone() {
+        tool = tool.presentation_meta(move |_| Err(message.clone().into()));
+    } else if let Some(template) = spec.output.meta.clone() {
+        tool = tool.presentation_meta_for(move |call, value| {
+            Ok(json!({"note": fill(&template, call, Some(value))}))
         });
     }
     if let Some(parallel) = spec.parallel.clone() {

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolfall::policy::{ListenerRegistration, Waterfall};
 use toolfall::{
-    BoxError, CallView, CodedError, ContextMessage, Decision, GuardRegistration, PostDecision,
-    PostRequest, Registration, Registry, Scope,
+    Arguments, BoxError, CallView, CodedError, ContextMessage, Decision, GuardRegistration,
+    PostDecision, PostRequest, Registration, Registry, Scope,
 };
 
 use super::guards::Guards;
@@ -227,7 +227,7 @@ pub(crate) fn fill(template: &str, call: &CallView, value: Option<&Value>) -> St
     if let Some(value) = value {
         text = text.replace("{value}", &plain(value));
     }
-    if let Some(Value::Object(arguments)) = call.arguments().map(|arguments| arguments.value()) {
+    if let Some(Value::Object(arguments)) = call.arguments().map(Arguments::value) {
         for (name, value) in arguments {
             text = text.replace(&format!("{{arg.{name}}}"), &plain(value));
         }
