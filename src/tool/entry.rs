@@ -128,7 +128,7 @@ impl Definition for ToolEntry {
             return Err(self.invalid(&schema.violations("value", &value)));
         }
         let content = match &self.def.render {
-            Some(render) => self.derive("render", || render(&value))?,
+            Some(render) => self.derive("render", || render(call, &value))?,
             None => vec![ContentBlock::text(match &value {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
@@ -136,7 +136,7 @@ impl Definition for ToolEntry {
         };
         let meta = match &self.def.meta {
             Some(project) if call.parent().is_none() => {
-                let meta = self.derive("presentationMeta", || project(&value))?;
+                let meta = self.derive("presentationMeta", || project(call, &value))?;
                 if toolfall_layers::check_value(&meta).is_err() {
                     return Err(
                         self.invalid(&["output.presentationMeta returned non-lossless JSON"])

@@ -270,9 +270,11 @@ impl Running {
         let outcome = match (ended, dropped) {
             (Err(failure), _) => failure,
             (Ok(_), Err(panic)) => body_failure(&panic),
-            // Read after the body settled: what fired in the same poll counts.
-            (Ok(_), Ok(())) if dispatch.is_cancelled() => ToolOutcome::aborted(true),
+            // A value that breaks the contract is told also when the call was
+            // cancelled: a cancellation replaces successes only.
             (Ok(value), Ok(())) => match render(&*definition, &dispatch.view, value) {
+                // Read after the body settled: what fired in the same poll counts.
+                Ok(_) if dispatch.is_cancelled() => ToolOutcome::aborted(true),
                 Ok(rendered) => {
                     ToolOutcome::rendered(&dispatch.view, rendered, dispatch.concluded())
                 }
