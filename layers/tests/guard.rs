@@ -241,7 +241,7 @@ async fn the_first_reason_in_order_of_registration_wins() {
     };
     let _first = guards.register(rule("first", false));
     let second = guards.register(rule("second", true));
-    let _third = guards.register(rule("third", true));
+    let third = guards.register(rule("third", true));
     let stack = guarded(GuardLayer::with(guards.clone()), &ran);
     let result = stack.run(request("echo")).await;
     assert_eq!(result.text(), "Error: second");
@@ -254,7 +254,7 @@ async fn the_first_reason_in_order_of_registration_wins() {
     let again = guards.register(rule("second", true));
     drop(second);
     assert_eq!(stack.run(request("echo")).await.text(), "Error: third");
-    drop((_third, again));
+    drop((third, again));
     assert!(!stack.run(request("echo")).await.is_error());
 }
 
