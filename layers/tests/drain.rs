@@ -112,7 +112,9 @@ async fn a_deaf_body_is_driven_on_and_told_as_stopped_once_it_has() {
     sleep(Duration::from_secs(3_000)).await;
     assert!(results.lock().unwrap().is_empty());
     settle().await;
-    assert_eq!(the_one(&results).effect(), Effect::Stopped);
+    let result = the_one(&results);
+    assert_eq!(result.effect(), Effect::Stopped);
+    assert_eq!(support::texts(result.contexts()), ["deferred"]);
 }
 
 /// conformance: CANCEL-21
@@ -375,4 +377,90 @@ fn the_drop_of_a_call_and_the_end_of_its_body_may_race() {
         assert_eq!(result.code(), Some(code::ABORTED));
         assert_eq!(result.effect(), Effect::Stopped);
     }
+}
+
+/// A body begins before the result is published, and then the result waits
+/// for it; or it does not begin at all.
+#[test]
+fn a_clearance_used_on_another_thread_as_the_call_ends_runs_before_it_or_never() {
+    let (mut ran, mut refused) = (0, 0);
+    for round in 0..400_u32 {
+        let log = Log::default();
+        let body_log = log.clone();
+        let leaf = Leaf::new(move |_| {
+            let log = body_log.clone();
+            async move {
+                log.add("body");
+                Ok(json!(1))
+            }
+        });
+        let thread = Arc::new(Mutex::new(None));
+        let handle = thread.clone();
+        let thief = support::Around(move |inner: Leaf, call| {
+            let spawned = std::thread::spawn(move || {
+                let mut body = Box::pin(inner.enter(call));
+                let mut cx = Context::from_waker(Waker::noop());
+                while body.as_mut().poll(&mut cx).is_pending() {}
+            });
+            *handle.lock().unwrap() = Some(spawned);
+            for _ in 0..(round % 40) * 200 {
+                std::hint::spin_loop();
+            }
+            async { Ok(ToolOutcome::failure("not waiting")) }
+        });
+        let told = log.clone();
+        let stage = Shelf::of(Tool::default())
+            .stage()
+            .observer(move |_: &CallView, result: &ToolResult| told.add(result.effect().as_str()));
+        let mut stack = ServiceBuilder::new()
+            .layer(stage)
+            .layer(ApprovalLayer::unavailable())
+            .layer(GuardLayer::new(|_: &CallView| None::<Denial>))
+            .service(tower_layer::Layer::layer(&thief, leaf));
+        runtime().block_on(stack.call(request("echo"))).unwrap();
+        thread.lock().unwrap().take().unwrap().join().unwrap();
+        match log.entries().as_slice() {
+            [body, effect] if body == "body" && effect == "stopped" => ran += 1,
+            [effect] if effect == "not_started" => refused += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(ran + refused, 400);
+}
+
+/// The last handle on a definition goes with the call that it ends.
+#[tokio::test]
+async fn a_definition_whose_destructor_panics_takes_no_result_away() {
+    struct Loud;
+    impl Definition for Loud {
+        fn render(&self, _: &CallView, value: serde_json::Value) -> Result<Rendered, ToolOutcome> {
+            Ok(Rendered {
+                value,
+                content: Vec::new(),
+                meta: None,
+            })
+        }
+
+        fn has_finalizer(&self) -> bool {
+            true
+        }
+    }
+    impl Drop for Loud {
+        fn drop(&mut self) {
+            panic!("destructor bug");
+        }
+    }
+    let shelf = Shelf::default();
+    shelf.put(Some(Arc::new(Loud)));
+    let registry = shelf.clone();
+    let stack = ServiceBuilder::new()
+        .layer(shelf.stage())
+        .layer(PostExecuteLayer::new(move |_: &PostRequest| {
+            registry.put(None);
+            PostDecision::accept()
+        }))
+        .layer(ApprovalLayer::unavailable())
+        .layer(GuardLayer::new(|_: &CallView| None::<Denial>))
+        .service(Leaf::returning(1));
+    assert_eq!(stack.run(request("echo")).await.value(), Some(&json!(1)));
 }
