@@ -1,9 +1,11 @@
 //! A clearance can be neither made nor copied.
 
-use toolfall_layers::{CallView, ClearedCall};
+use toolfall_layers::ClearedCall;
 
-fn forge(view: CallView) -> ClearedCall {
-    ClearedCall { view, replaced: None, fused: false }
+// The private field is read as well: the compiler tells of private fields in a
+// literal only where nothing else is wrong.
+fn forge(call: &ClearedCall) -> ClearedCall {
+    ClearedCall { view: call.view.clone(), replaced: None, fused: false }
 }
 
 fn copy(call: &ClearedCall) -> ClearedCall {
