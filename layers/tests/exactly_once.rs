@@ -267,7 +267,7 @@ fn every_shape_ends_as_it_should_when_nothing_goes_wrong() {
     }
 }
 
-/// conformance: CANCEL-20, CANCEL-21, FINAL-23
+/// conformance: CANCEL-20, CANCEL-21
 #[test]
 fn a_call_dropped_after_any_of_its_polls_ends_once() {
     let mut runs = 0;

@@ -461,7 +461,7 @@ async fn a_changed_copy_of_a_success_is_rendered_again() {
     assert_eq!(renders.count("render"), 2);
 }
 
-/// conformance: DISP-09, DISP-10, POST-18
+/// conformance: DISP-09, DISP-10
 #[tokio::test]
 async fn a_wrappers_success_that_the_tool_cannot_vouch_for_is_final() {
     let post = Log::default();

@@ -232,7 +232,7 @@ async fn a_finalizer_that_fails_or_panics_replaces_the_outcome_and_is_not_asked_
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
-/// conformance: FINAL-15, FINAL-17, FINAL-19
+/// conformance: FINAL-15, FINAL-19
 #[tokio::test]
 async fn the_finalizer_is_the_one_at_intake_and_runs_on_every_route() {
     let asked = Arc::new(AtomicUsize::new(0));

@@ -8,6 +8,10 @@ fn forge(call: &ClearedCall) -> ClearedCall {
     ClearedCall { view: call.view.clone(), replaced: None, fused: false }
 }
 
+fn mint() -> toolfall_layers::ExecutionToken {
+    toolfall_layers::ExecutionToken::mint()
+}
+
 fn copy(call: &ClearedCall) -> ClearedCall {
     call.clone()
 }

@@ -11,6 +11,10 @@ fn before_the_guard(call: DecidedCall) -> DecidedCall {
     call.with_cancellation(CancellationToken::new())
 }
 
+fn in_a_wrapper(call: &mut toolfall_layers::ClearedCall) {
+    call.view.0.name = "another tool".into();
+}
+
 fn without_a_token() -> CallRequest {
     CallRequest::new("call_1", "echo", "{}")
 }
