@@ -142,6 +142,12 @@ fn shapes() -> Vec<Shape> {
             ..Shape::new("given up", Body::Deaf)
         },
         Shape {
+            budget: Some(50),
+            grace: Some(20),
+            inner: Wrap::Spawn,
+            ..Shape::new("given up while spawned", Body::Deaf)
+        },
+        Shape {
             cancel_at: Some(5),
             ..Shape::new("cancelled", Body::Cooperative)
         },
@@ -220,6 +226,12 @@ fn every_shape_ends_as_it_should_when_nothing_goes_wrong() {
         ),
         (
             "given up",
+            Some(code::TOOL_TIMEOUT),
+            Some("tool call timed out after 50ms"),
+            Effect::Unknown,
+        ),
+        (
+            "given up while spawned",
             Some(code::TOOL_TIMEOUT),
             Some("tool call timed out after 50ms"),
             Effect::Unknown,
