@@ -233,9 +233,7 @@ async fn an_approver_that_fails_or_panics_fails_the_call() {
 
     let panicking = ApprovalLayer::new(|_: ApprovalRequest| async {
         polls(1).await;
-        if true {
-            panic!("approver bug");
-        }
+        support::bug("approver bug");
         ApprovalOutcome::AllowedOnce
     });
     let result = asking(panicking, why(), Tool::default(), &log)

@@ -199,9 +199,7 @@ async fn a_destructor_of_a_body_that_panics_is_the_bodys_failure() {
 async fn a_value_that_the_tool_refuses_is_a_broken_output() {
     let shelf = Shelf::of(Tool {
         render: Some(Box::new(|value| {
-            if value.is_string() {
-                panic!("render bug")
-            }
+            assert!(!value.is_string(), "render bug");
             Err("\"value\" must be a string".into())
         })),
         ..Tool::default()

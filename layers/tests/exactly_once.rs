@@ -142,6 +142,12 @@ fn shapes() -> Vec<Shape> {
             ..Shape::new("given up", Body::Deaf)
         },
         Shape {
+            budget: Some(50),
+            grace: Some(20),
+            inner: Wrap::Spawn,
+            ..Shape::new("given up while spawned", Body::Deaf)
+        },
+        Shape {
             cancel_at: Some(5),
             ..Shape::new("cancelled", Body::Cooperative)
         },
@@ -225,6 +231,12 @@ fn every_shape_ends_as_it_should_when_nothing_goes_wrong() {
             Effect::Unknown,
         ),
         (
+            "given up while spawned",
+            Some(code::TOOL_TIMEOUT),
+            Some("tool call timed out after 50ms"),
+            Effect::Unknown,
+        ),
+        (
             "cancelled",
             Some(code::ABORTED),
             Some("tool call aborted"),
@@ -267,7 +279,7 @@ fn every_shape_ends_as_it_should_when_nothing_goes_wrong() {
     }
 }
 
-/// conformance: CANCEL-20, CANCEL-21, FINAL-23
+/// conformance: CANCEL-20, CANCEL-21
 #[test]
 fn a_call_dropped_after_any_of_its_polls_ends_once() {
     let mut runs = 0;

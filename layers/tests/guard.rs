@@ -241,7 +241,7 @@ async fn the_first_reason_in_order_of_registration_wins() {
     };
     let _first = guards.register(rule("first", false));
     let second = guards.register(rule("second", true));
-    let _third = guards.register(rule("third", true));
+    let third = guards.register(rule("third", true));
     let stack = guarded(GuardLayer::with(guards.clone()), &ran);
     let result = stack.run(request("echo")).await;
     assert_eq!(result.text(), "Error: second");
@@ -254,7 +254,7 @@ async fn the_first_reason_in_order_of_registration_wins() {
     let again = guards.register(rule("second", true));
     drop(second);
     assert_eq!(stack.run(request("echo")).await.text(), "Error: third");
-    drop((_third, again));
+    drop((third, again));
     assert!(!stack.run(request("echo")).await.is_error());
 }
 
@@ -461,7 +461,7 @@ async fn a_changed_copy_of_a_success_is_rendered_again() {
     assert_eq!(renders.count("render"), 2);
 }
 
-/// conformance: DISP-09, DISP-10, POST-18
+/// conformance: DISP-09, DISP-10
 #[tokio::test]
 async fn a_wrappers_success_that_the_tool_cannot_vouch_for_is_final() {
     let post = Log::default();

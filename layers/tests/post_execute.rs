@@ -244,9 +244,7 @@ async fn a_panicking_policy_is_a_failing_one() {
     assert!(!stack.run(request("other")).await.is_error());
     let later = PostExecuteLayer::new(|_: PostRequest| async {
         polls(1).await;
-        if true {
-            panic!("async bug");
-        }
+        support::bug("async bug");
         PostDecision::accept()
     });
     let result = judged(&plain(), later, succeeding())
@@ -270,7 +268,7 @@ async fn a_policys_own_timeout_is_not_the_tools() {
     assert_eq!(result.kind(), Some(FailureKind::Policy));
 }
 
-/// conformance: POST-17, EXEC-36, DISP-28
+/// conformance: POST-17, EXEC-34, EXEC-36, DISP-28
 #[tokio::test]
 async fn unknown_tools_pass_every_stage_and_come_here() {
     let log = Log::default();

@@ -109,15 +109,21 @@ async fn a_policy_that_panics_at_any_point_fails_the_call_only() {
 
     let polling = PreDecisionLayer::new(|_: CallView| async {
         polls(2).await;
-        if true {
-            panic!("bug after an await");
-        }
+        support::bug("bug after an await");
         Decision::Allow
     });
     let result = logged(polling, &log).run(request("bad")).await;
     assert_eq!(result.text(), "Error: bug after an await");
     assert_eq!(result.kind(), Some(FailureKind::Policy));
     assert!(log.entries().is_empty());
+}
+
+struct InDrop;
+
+impl Drop for InDrop {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "in drop");
+    }
 }
 
 /// A policy service that panics where it is told to.
@@ -139,12 +145,6 @@ impl tower_service::Service<CallView> for Panicking {
 
     fn call(&mut self, _: CallView) -> Self::Future {
         assert!(self.0 != "call", "in call");
-        struct InDrop;
-        impl Drop for InDrop {
-            fn drop(&mut self) {
-                assert!(std::thread::panicking(), "in drop");
-            }
-        }
         let drops = (self.0 == "drop").then(|| InDrop);
         let polls_panic = self.0 == "poll";
         Box::pin(async move {

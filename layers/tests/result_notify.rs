@@ -171,10 +171,9 @@ async fn the_finalizer_has_the_last_word_on_content_only_and_once() {
     let shelf = Shelf::of(Tool {
         finalize: Some(Box::new(move |outcome| {
             count.fetch_add(1, Ordering::SeqCst);
-            Ok(match outcome.code() {
-                None => None,
-                Some(code) => Some(vec![ContentBlock::text(format!("bounded {code}"))]),
-            })
+            Ok(outcome
+                .code()
+                .map(|code| vec![ContentBlock::text(format!("bounded {code}"))]))
         })),
         ..Tool::default()
     });
@@ -233,7 +232,7 @@ async fn a_finalizer_that_fails_or_panics_replaces_the_outcome_and_is_not_asked_
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
-/// conformance: FINAL-15, FINAL-17, FINAL-19
+/// conformance: FINAL-15, FINAL-19
 #[tokio::test]
 async fn the_finalizer_is_the_one_at_intake_and_runs_on_every_route() {
     let asked = Arc::new(AtomicUsize::new(0));
@@ -571,4 +570,183 @@ async fn a_panicking_wrapper_keeps_its_place_in_the_batch_until_its_body_has_sto
     let result = assert_ready!(call.poll());
     assert_eq!(result.text(), "Error: wrapper bug");
     assert_eq!(result.effect(), Effect::Stopped);
+}
+
+/// A catalog that refuses every call that it is asked about.
+struct Refusing(Shelf);
+
+impl Catalog for Refusing {
+    fn resolve(&self, call: &CallView) -> Option<Arc<dyn Definition>> {
+        self.0.resolve(call)
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.generation()
+    }
+
+    fn refuse(&self, call: &CallView) -> Option<ToolOutcome> {
+        Some(ToolOutcome::unknown_tool(call.name()))
+    }
+}
+
+/// conformance: FINAL-18, CANCEL-04
+#[tokio::test]
+async fn a_call_that_can_never_run_reaches_no_stage_and_no_finalizer() {
+    let log = Log::default();
+    let [finalizer, post, pre, last] = [(); 4].map(|()| log.clone());
+    let shelf = Shelf::of(Tool {
+        finalize: Some(Box::new(move |_| {
+            finalizer.add("finalizer");
+            Ok(None)
+        })),
+        ..Tool::default()
+    });
+    let stage = ResultNotifyLayer::new()
+        .catalog(Arc::new(Refusing(shelf)))
+        .observer(move |_: &CallView, _: &ToolResult| last.add("observer"));
+    let stack = ServiceBuilder::new()
+        .layer(stage)
+        .layer(PostExecuteLayer::new(move |_: &PostRequest| {
+            post.add("post");
+            PostDecision::accept()
+        }))
+        .layer(PreDecisionLayer::new(move |_: &CallView| {
+            pre.add("pre");
+            Decision::Allow
+        }))
+        .layer(ApprovalLayer::unavailable())
+        .layer(GuardLayer::new(|_: &CallView| None::<Denial>))
+        .service(Leaf::returning(1));
+    let result = stack.run(request("echo")).await;
+    assert_eq!(result.code(), Some(code::UNKNOWN_TOOL));
+    assert_eq!(result.effect(), Effect::NotStarted);
+    assert_eq!(log.entries(), ["observer"]);
+    let token = CancellationToken::new();
+    token.cancel();
+    let result = stack.run(request_with("echo", &token)).await;
+    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(log.entries(), ["observer", "finalizer", "observer"]);
+}
+
+/// conformance: CANCEL-15, CANCEL-16
+#[tokio::test]
+async fn a_cancellation_after_the_result_is_frozen_changes_nothing() {
+    let token = CancellationToken::new();
+    let cancel = token.clone();
+    let stage = plain()
+        .stage()
+        .observer(move |_: &CallView, _: &ToolResult| cancel.cancel());
+    let result = stack!(stage, Leaf::returning(1))
+        .run(request_with("echo", &token))
+        .await;
+    assert!(token.is_cancelled());
+    assert!(!result.is_error());
+    assert_eq!(
+        (code::ABORTED, code::ABORTED_BEFORE_DISPATCH),
+        ("ABORTED", "ABORTED_BEFORE_DISPATCH")
+    );
+}
+
+/// conformance: EXEC-08, EXEC-09, EXEC-33
+#[tokio::test]
+async fn everybody_reads_the_one_frozen_value() {
+    let places = Arc::<Mutex<Vec<usize>>>::default();
+    let note = |places: &Arc<Mutex<Vec<usize>>>, call: &CallView| {
+        let value: *const serde_json::Value = call.arguments().unwrap().value();
+        assert_eq!(call.arguments().unwrap().text(), r#"{"a":1}"#);
+        assert_eq!(call.root_id(), call.id());
+        places.lock().unwrap().push(value as usize);
+    };
+    let [pre, guard, body, post, last] = [(); 5].map(|()| places.clone());
+    let stage = plain()
+        .stage()
+        .observer(move |call: &CallView, _: &ToolResult| note(&last, call));
+    let stack = ServiceBuilder::new()
+        .layer(stage)
+        .layer(PostExecuteLayer::new(move |request: &PostRequest| {
+            note(&post, request.call());
+            PostDecision::accept()
+        }))
+        .layer(PreDecisionLayer::new(move |call: CallView| {
+            note(&pre, &call);
+            async { Decision::Allow }
+        }))
+        .layer(ApprovalLayer::unavailable())
+        .layer(GuardLayer::new(move |call: &CallView| {
+            note(&guard, call);
+            None::<Denial>
+        }))
+        .service(Leaf::new(move |context: BodyContext| {
+            note(&body, context.call());
+            async { Ok(json!(1)) }
+        }));
+    assert!(!stack.run(request("echo")).await.is_error());
+    let places = places.lock().unwrap();
+    assert_eq!(places.len(), 5);
+    assert!(places.iter().all(|place| *place == places[0]));
+}
+
+/// Keeps the text of every event.
+struct Events(Log);
+
+impl tracing::Subscriber for Events {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        struct Message<'a>(&'a Log);
+        impl tracing::field::Visit for Message<'_> {
+            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+                self.0.add(format!("{value:?}"));
+            }
+        }
+        if event.metadata().target().starts_with("toolfall") {
+            event.record(&mut Message(&self.0));
+        }
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+/// conformance: FINAL-24
+#[tokio::test]
+async fn what_observers_and_recorders_fail_with_is_logged_with_tool_and_call() {
+    let log = Log::default();
+    let told = log.clone();
+    let stage = plain()
+        .stage()
+        .recorder(Arc::new(Recording {
+            log: Log::default(),
+            call: "at once",
+        }))
+        .observer(|call: &CallView, _: &ToolResult| {
+            if call.name() == "echo" {
+                std::panic::panic_any(5_u8);
+            }
+        })
+        .observer(|_: &CallView, _: &ToolResult| Err::<(), _>("the channel is closed"))
+        .observer(move |_: &CallView, _: &ToolResult| told.add("the third is told"));
+    let stack = stack!(stage, Leaf::returning(1));
+    let _logging = tracing::subscriber::set_default(Events(log.clone()));
+    assert!(!stack.run(request("echo")).await.is_error());
+    assert_eq!(
+        log.entries(),
+        [
+            "tool \"echo\" (call_1): tools/result observer failed: <unprintable thrown value>",
+            "tool \"echo\" (call_1): tools/result observer failed: the channel is closed",
+            "the third is told",
+            "tool \"echo\" (call_1): tools/result recorder failed: logged only",
+        ]
+    );
 }

@@ -425,7 +425,7 @@ async fn an_outer_stages_deadline_is_not_claimed_by_the_inner_one() {
     assert_eq!(result.code(), Some(code::ABORTED));
 }
 
-/// conformance: TIME-13, DISP-24
+/// conformance: DISP-24
 #[tokio::test(start_paused = true)]
 async fn the_budget_is_the_one_of_the_tool_as_it_is_resolved_at_dispatch() {
     let shelf = budgeted();

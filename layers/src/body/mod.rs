@@ -226,6 +226,16 @@ impl Future for BodyFuture {
                     if running.runtime.is_none() {
                         running.runtime = Handle::try_current().ok();
                     }
+                    // Dropping the dispatch ends a body that is polled in
+                    // place; one that a wrapper spawned is told here.
+                    let state = running.dispatch.view.state();
+                    if state.may_give_up() {
+                        state.add_waiter(cx.waker());
+                        if state.is_given_up() {
+                            self.let_go();
+                            return Poll::Ready(ToolOutcome::aborted(true));
+                        }
+                    }
                     return Poll::Pending;
                 }
             }
@@ -286,10 +296,16 @@ impl Running {
     }
 }
 
-impl Drop for BodyFuture {
-    fn drop(&mut self) {
+impl BodyFuture {
+    fn let_go(&mut self) {
         if let State::Running(running) = std::mem::replace(&mut self.0, State::Refused(None)) {
             drain::drain(running);
         }
+    }
+}
+
+impl Drop for BodyFuture {
+    fn drop(&mut self) {
+        self.let_go();
     }
 }

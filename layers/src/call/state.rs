@@ -54,6 +54,7 @@ const UNKNOWN_EFFECT: u8 = 4;
 const FIRST_DISPATCH_TAKEN: u8 = 8;
 const CONTEXTS: u8 = 16;
 const CONTEXTS_CLOSED: u8 = 32;
+const MAY_GIVE_UP: u8 = 64;
 
 impl CallState {
     pub(crate) fn new(request: crate::CallRequest, host: Arc<Host>) -> Self {
@@ -101,6 +102,16 @@ impl CallState {
 
     pub(crate) fn mark_entered(&self) {
         self.raise(ENTERED);
+    }
+
+    /// Whether a stage may stop waiting for this call's bodies, so that they
+    /// have to listen for it.
+    pub(crate) fn may_give_up(&self) -> bool {
+        self.flag(MAY_GIVE_UP)
+    }
+
+    pub(crate) fn announce_grace(&self) {
+        self.raise(MAY_GIVE_UP);
     }
 
     /// Whether the host asked to stop waiting for this call's bodies.

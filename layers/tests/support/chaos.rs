@@ -301,7 +301,7 @@ impl Shape {
 
     /// The whole standard stack with a hook wherever user code runs.
     pub fn stack(&self, chaos: &Chaos, books: &Arc<Books>) -> impl CallService + use<> {
-        let shelf = ChaosShelf {
+        let catalog = ChaosShelf {
             tool: Arc::new(ChaosTool {
                 budget: self.budget.map(Duration::from_millis),
                 chaos: chaos.clone(),
@@ -321,7 +321,7 @@ impl Shape {
             }
         };
         let stage = ResultNotifyLayer::new()
-            .catalog(Arc::new(shelf))
+            .catalog(Arc::new(catalog))
             .recorder(Arc::new(ChaosRecorder {
                 books: books.clone(),
                 chaos: chaos.clone(),

@@ -56,6 +56,11 @@ pub async fn polls(polls: usize) {
     .await;
 }
 
+/// Panics, and lets the compiler believe that it may return.
+pub fn bug(text: &'static str) {
+    panic!("{text}");
+}
+
 /// Lets everything that can run on the paused runtime run.
 pub async fn settle() {
     tokio::time::sleep(Duration::from_secs(3_600)).await;
@@ -137,7 +142,9 @@ impl Definition for Tool {
 
 /// A catalog in which every name is the one tool, which may go and come.
 #[derive(Clone, Default)]
-pub struct Shelf(Arc<(Mutex<Option<Arc<dyn Definition>>>, AtomicU64)>);
+pub struct Shelf(Arc<(Place, AtomicU64)>);
+
+type Place = Mutex<Option<Arc<dyn Definition>>>;
 
 impl Shelf {
     pub fn of(tool: Tool) -> Self {
