@@ -43,7 +43,7 @@ impl Desk {
         let (answer, answered) = oneshot::channel();
         let shown = json!({
             "tool": request.tool(),
-            "arguments": request.arguments().map(|arguments| arguments.value()),
+            "arguments": request.arguments().map(toolfall::Arguments::value),
             "reason": request.reason(),
         });
         let id = {
@@ -52,17 +52,6 @@ impl Desk {
             open.insert(id, Open { shown, answer });
             id
         };
-        /// A question that nobody waits for any more is withdrawn.
-        struct Withdraw(Desk, u64);
-        impl Drop for Withdraw {
-            fn drop(&mut self) {
-                self.0
-                    .0
-                    .lock()
-                    .expect("nothing panics under the lock")
-                    .remove(&self.1);
-            }
-        }
         let _withdraw = Withdraw(self, id);
         answered.await.unwrap_or(ApprovalOutcome::Cancelled)
     }
@@ -74,6 +63,18 @@ impl Desk {
             .expect("nothing panics under the lock")
             .remove(&id);
         open.is_some_and(|open| open.answer.send(outcome).is_ok())
+    }
+}
+
+/// A question that nobody waits for any more is withdrawn.
+struct Withdraw(Desk, u64);
+impl Drop for Withdraw {
+    fn drop(&mut self) {
+        self.0
+            .0
+            .lock()
+            .expect("nothing panics under the lock")
+            .remove(&self.1);
     }
 }
 
