@@ -1,9 +1,9 @@
 //! Runs the tool calls that a language model asks for, through a tower stack.
+pub mod approval;
 #[cfg(all(feature = "workspace", unix))]
 pub mod command;
 pub mod pairing;
 pub mod pipeline;
-#[cfg(feature = "workspace")]
 pub mod policy;
 pub mod registry;
 #[cfg(feature = "workspace")]

@@ -1,53 +1,22 @@
-//! Policies that are lists of rules.
+//! Policies to put into the decision stages.
 //!
-//! A [`RuleList`] decides a call by the first of its [`Rule`]s that matches:
-//! by globs on the tool's name and by tests on the arguments. What no rule
-//! matches gets the list's default, which is to ask. Every refusal and every
-//! question names the rule it came from.
+//! [`Waterfall`] is a live list of listeners inside one stage: each delegates
+//! to the next or answers itself, so an outer listener may overrule an inner
+//! one. What must not be overruled belongs in a
+//! [`GuardLayer`](crate::GuardLayer), or in a stage of its own.
 //!
-//! ```
-//! use tokio_util::sync::CancellationToken;
-//! use toolfall::policy::{Rule, RuleList, Test, Verdict};
-//! use toolfall::*;
-//!
-//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), BoxError> {
-//! let rules = RuleList::new([
-//!     Rule::deny("secrets")
-//!         .tool("*_file")
-//!         .argument("/path", Test::path("secrets/**"))
-//!         .because("secrets stay closed"),
-//!     Rule::allow("reading").tool("{read_file,list_dir}"),
-//! ])?
-//! .otherwise(Verdict::Deny);
-//!
-//! let registry = Registry::new();
-//! registry.register(tool_fn("read_file", "Reads", |_: serde_json::Value, _: ToolContext| async {
-//!     Ok::<_, BoxError>("text".to_owned())
-//! }))?.keep();
-//! let pipeline = Pipeline::builder(registry).pre_decision(rules).build();
-//!
-//! let token = CancellationToken::new;
-//! let read = pipeline.call("1", "read_file", r#"{"path":"a.txt"}"#, token()).await;
-//! assert_eq!(read.text(), "text");
-//! let closed = pipeline.call("2", "read_file", r#"{"path":"./secrets/key"}"#, token()).await;
-//! assert_eq!(closed.text(), "Error: secrets stay closed");
-//! assert_eq!(closed.decided_by().unwrap().to_string(), r#"policy "secrets""#);
-//! # Ok(()) }
-//! ```
-//!
-//! # What a rule can promise
-//!
-//! Rules read what the model wrote, before the tool sees it. [`Test::path`]
-//! puts a path in its plain form first, so that `./secrets/../secrets/key`
-//! cannot slip through, but it knows nothing of links. To keep something
-//! closed for certain, allow what is needed and deny the rest, and let the
-//! tool itself be confined, as those of [`Workspace`](crate::workspace::Workspace)
-//! are.
+//! With the feature `workspace` the module `rules` has lists of rules, of
+//! which the first that matches decides.
 
-mod list;
-mod rule;
-mod test;
+mod contained;
+mod listeners;
+#[cfg(feature = "workspace")]
+pub mod rules;
+mod waterfall;
 
-pub use self::list::{RuleError, RuleList};
-pub use self::rule::{Rule, Verdict};
-pub use self::test::Test;
+pub(crate) use self::contained::Contained;
+pub(crate) use self::listeners::{Heard, Listeners};
+pub use self::listeners::{ListenerRegistration, Subject};
+pub use self::waterfall::{Delegated, Next, Waterfall};
+#[cfg(feature = "workspace")]
+pub use self::rules::{Rule, RuleError, RuleList, Test, Verdict};
