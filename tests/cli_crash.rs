@@ -1,6 +1,8 @@
 //! The binary is killed in the middle of its work, again and again; what it
 //! leaves can be opened, and every call was finished exactly once.
 #![cfg(unix)]
+// Real processes keep real time.
+#![allow(clippy::disallowed_methods)]
 
 #[path = "support/cli.rs"]
 mod support;

@@ -1,5 +1,7 @@
 //! Ctrl-C, `TERM` and questions: every call still gets its result.
 #![cfg(unix)]
+// Real processes keep real time.
+#![allow(clippy::disallowed_methods)]
 
 #[path = "support/cli.rs"]
 mod support;

@@ -17,6 +17,6 @@ mod waterfall;
 pub(crate) use self::contained::Contained;
 pub(crate) use self::listeners::{Heard, Listeners};
 pub use self::listeners::{ListenerRegistration, Subject};
-pub use self::waterfall::{Delegated, Next, Waterfall};
 #[cfg(feature = "workspace")]
 pub use self::rules::{Rule, RuleError, RuleList, Test, Verdict};
+pub use self::waterfall::{Delegated, Next, Waterfall};
