@@ -347,6 +347,19 @@ async fn glob_and_grep_leave_out_what_is_ignored_or_hidden() {
         glob(json!({"pattern": "*.rs", "hidden": true})).await,
         ".hidden/d.rs\nsrc/a.rs\nsrc/deep/b.rs"
     );
+    place.write("src/y.log", "");
+    assert_eq!(
+        glob(json!({"pattern": "*", "path": "src"})).await,
+        "src/a.rs\nsrc/deep/b.rs",
+        "the root's ignore file counts below it"
+    );
+    for (asked, found) in [("target", "target/c.rs"), (".hidden", ".hidden/d.rs")] {
+        assert_eq!(
+            glob(json!({"pattern": "*", "path": asked})).await,
+            found,
+            "a folder that is asked for is looked into"
+        );
+    }
     assert_eq!(glob(json!({"pattern": "*.py"})).await, "(no file matches)");
     assert_eq!(
         place.code("glob", json!({"pattern": "a["})).await,

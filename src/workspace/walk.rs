@@ -1,9 +1,9 @@
 //! Walking the files of a folder, ignored ones left out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::WalkBuilder;
+use ignore::{Walk, WalkBuilder};
 use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
@@ -57,34 +57,57 @@ impl Workspace {
             visit(&shown(inside))?;
             return Ok(());
         }
-        let walk = WalkBuilder::new(self.root.join(&inside))
-            .hidden(!hidden)
-            // What the workspace holds decides, not what lies around it.
-            .parents(false)
-            .git_global(false)
-            .git_exclude(false)
-            .require_git(false)
-            .follow_links(false)
-            .sort_by_file_name(std::cmp::Ord::cmp)
-            .build();
-        for entry in walk.take(MOST) {
-            if cancelled.is_cancelled() {
-                return Err(FileError::cancelled());
+        let start = self.root.join(&inside);
+        // From the root, so that its ignore files count below it too; a
+        // folder that is itself ignored was still asked for.
+        for from in [&*self.root, &start] {
+            let mut reached = false;
+            for entry in walker(from, &start, hidden).take(MOST) {
+                if cancelled.is_cancelled() {
+                    return Err(FileError::cancelled());
+                }
+                // What cannot be read, or is gone by now, is not there.
+                let Ok(entry) = entry else { continue };
+                reached |= entry.path() == start;
+                if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                    continue;
+                }
+                let Ok(relative) = entry.path().strip_prefix(&*self.root) else {
+                    continue;
+                };
+                if !visit(&shown(relative.to_owned()))? {
+                    return Ok(());
+                }
             }
-            // What cannot be read, or is gone by now, is not there.
-            let Ok(entry) = entry else { continue };
-            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-                continue;
-            }
-            let Ok(relative) = entry.path().strip_prefix(&*self.root) else {
-                continue;
-            };
-            if !visit(&shown(relative.to_owned()))? {
+            if reached {
                 break;
             }
         }
         Ok(())
     }
+}
+
+/// Walks from `from` and looks at nothing but `start` and what is below it.
+fn walker(from: &Path, start: &Path, hidden: bool) -> Walk {
+    let start = start.to_owned();
+    WalkBuilder::new(from)
+        .hidden(false)
+        // What the workspace holds decides, not what lies around it.
+        .parents(false)
+        .git_global(false)
+        .git_exclude(false)
+        .require_git(false)
+        .follow_links(false)
+        .sort_by_file_name(std::cmp::Ord::cmp)
+        .filter_entry(move |entry| {
+            let path = entry.path();
+            if start.starts_with(path) {
+                return true;
+            }
+            let shown = hidden || !entry.file_name().as_encoded_bytes().starts_with(b".");
+            shown && path.starts_with(&start)
+        })
+        .build()
 }
 
 fn shown(path: PathBuf) -> String {

@@ -67,7 +67,8 @@ pub(crate) struct Run {
 
     /// Run nothing real: answer the calls of each batch for the tools that it lists, from the
     /// answers recorded with them ("result" or "error" of a call). A call without one is answered
-    /// {"recorded": false, "arguments": …}. File and command tools are left out.
+    /// {"recorded": false, "arguments": …}. File and command tools are left out; the rules of the
+    /// configuration, if there is one, still count.
     #[arg(long)]
     pub(crate) replay: bool,
 

@@ -95,6 +95,9 @@ struct EndLine<'a> {
     concludes: bool,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     contexts: &'a [ContextMessage],
+    /// Messages that a cancelled batch holds back for the next turn.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    parked: &'a [ContextMessage],
 }
 
 #[derive(Serialize)]
@@ -186,7 +189,7 @@ impl Form {
         match self {
             Self::Human { .. } => {
                 let mut text = String::new();
-                for context in &end.contexts {
+                for context in end.contexts.iter().chain(&end.parked) {
                     let _ = writeln!(text, "  + {}", block(&context.content));
                 }
                 text
@@ -199,6 +202,7 @@ impl Form {
                 aborted: end.aborted,
                 concludes: end.concludes,
                 contexts: &end.contexts,
+                parked: &end.parked,
             }),
         }
     }

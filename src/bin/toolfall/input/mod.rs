@@ -128,10 +128,10 @@ impl Reader {
         let input: Box<dyn AsyncBufRead + Send + Unpin> = if stdin {
             Box::new(BufReader::new(tokio::io::stdin()))
         } else {
-            let bytes = tokio::fs::read(file).await.map_err(|error| {
+            let opened = tokio::fs::File::open(file).await.map_err(|error| {
                 Error::input(format!("{}: expected batches: {error}", file.display()))
             })?;
-            Box::new(std::io::Cursor::new(bytes))
+            Box::new(BufReader::with_capacity(64 << 10, opened))
         };
         Ok(Self {
             lines: Lines::new(input),

@@ -8,7 +8,7 @@ use serde_json::json;
 use toolfall::pipeline::PipelineService;
 use toolfall::replay::{Replay, Unrecorded};
 use toolfall::session::SessionRecorder;
-use toolfall::{BatchEvent, CallRequest, Registration, Registry, Scheduler, Scope};
+use toolfall::{BatchEvent, CallRequest, FailureKind, Registration, Registry, Scheduler, Scope};
 
 use super::queue::Queue;
 use crate::error::{Error, chain, log_error};
@@ -28,6 +28,8 @@ pub(super) struct Runner<S> {
     pub(super) replay: bool,
     pub(super) scope: Scope,
     pub(super) totals: Totals,
+    /// Whether a call could not be recorded, and so did not run.
+    pub(super) unrecorded: bool,
     /// The tools that the batch offers, by name.
     pub(super) offered: HashMap<String, Offered>,
 }
@@ -98,6 +100,7 @@ where
                     self.totals.calls += 1;
                     self.totals.failed += u64::from(failed);
                     self.totals.succeeded += u64::from(!failed);
+                    self.unrecorded |= committed.result.kind() == Some(FailureKind::Unrecorded);
                     if let Some(call) = batch.calls.get(committed.place) {
                         let text =
                             self.form
@@ -111,9 +114,12 @@ where
                     }
                 }
                 BatchEvent::Ended(end) => {
-                    self.recorder
-                        .contexts(&end.contexts)
-                        .map_err(|error| log_error(&error))?;
+                    // Messages that a cancelled batch holds back are not lost.
+                    for contexts in [&end.contexts, &end.parked] {
+                        self.recorder
+                            .contexts(contexts)
+                            .map_err(|error| log_error(&error))?;
+                    }
                     self.screen.print(&self.form.end(batch, &end));
                 }
                 _ => {}

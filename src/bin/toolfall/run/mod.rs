@@ -43,6 +43,9 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     };
     let interrupt = Interrupt::default().listen()?;
     let queue = Queue::open(&args.files).await?;
+    if args.files.is_empty() && !args.quiet && std::io::stdin().is_terminal() {
+        eprintln!("reading batches from the keyboard, one a line; Ctrl-D ends them");
+    }
     let form = form(&args);
     let human = matches!(form, Form::Human { .. });
     let screen = Arc::new(Screen::new(human && !args.quiet, queue.calls()));
@@ -78,6 +81,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         replay: args.replay,
         scope: Scope::new("toolfall"),
         totals: Totals::default(),
+        unrecorded: false,
         offered: HashMap::new(),
     };
     let ran = tokio::select! {
@@ -89,16 +93,15 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     finish(&runner, form, cancelled, args.quiet);
     // Bodies that are still running hold clones; the log is closed for them.
     let closed = log.close().await;
+    let unwritten = runner.unrecorded || screen.is_closed();
     drop((runner, tools));
     ran?;
     closed.map_err(|error| log_error(&error))?;
-    Ok(
-        match (cancelled && !screen.is_closed(), screen.is_closed()) {
-            (true, _) => 130,
-            (false, true) => 1,
-            (false, false) => 0,
-        },
-    )
+    Ok(match (unwritten, cancelled) {
+        (true, _) => 1,
+        (false, true) => 130,
+        (false, false) => 0,
+    })
 }
 
 /// What the rules say. A tool that does not exist is nobody's to decide: the
