@@ -1,13 +1,15 @@
 //! What is printed of a result: for people, or as JSON Lines.
 
+mod line;
+
 use std::fmt::Write as _;
 
 use crossterm::style::Stylize as _;
 use serde::Serialize;
-use serde_json::Value;
 use toolfall::scheduler::BatchEnd;
-use toolfall::{ContentBlock, ContextMessage, FailureKind, ToolResult};
+use toolfall::{ContentBlock, FailureKind, ToolResult};
 
+use self::line::{ApartLine, EndLine, Failure, LeftOutLine, Line, SummaryLine};
 use crate::input::{Apart, Batch, Call};
 
 /// So many lines of a result are shown to people.
@@ -33,79 +35,6 @@ pub(crate) struct Totals {
     pub(crate) succeeded: u64,
     pub(crate) failed: u64,
     pub(crate) not_ours: u64,
-}
-
-#[derive(Serialize)]
-struct Line<'a> {
-    r#type: &'static str,
-    batch: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turn: Option<u64>,
-    place: usize,
-    call_id: Option<&'a str>,
-    name: &'a str,
-    arguments_json: &'a str,
-    is_error: bool,
-    content: &'a [ContentBlock],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<&'a Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Failure<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    decided_by: Option<String>,
-    effect: &'static str,
-}
-
-#[derive(Serialize)]
-struct Failure<'a> {
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct ApartLine<'a> {
-    r#type: &'static str,
-    batch: &'a str,
-    kind: &'a str,
-    call_id: Option<&'a str>,
-    name: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct LeftOutLine<'a> {
-    r#type: &'static str,
-    batch: &'a str,
-    name: &'a str,
-    why: &'a str,
-}
-
-#[derive(Serialize)]
-struct EndLine<'a> {
-    r#type: &'static str,
-    batch: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turn: Option<u64>,
-    calls: usize,
-    aborted: bool,
-    concludes: bool,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    contexts: &'a [ContextMessage],
-    /// Messages that a cancelled batch holds back for the next turn.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    parked: &'a [ContextMessage],
-}
-
-#[derive(Serialize)]
-struct SummaryLine {
-    r#type: &'static str,
-    #[serde(flatten)]
-    totals: Totals,
-    cancelled: bool,
 }
 
 impl Form {
