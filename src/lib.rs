@@ -47,16 +47,22 @@
 //! ```
 
 pub mod approval;
+#[cfg(all(feature = "workspace", unix))]
+pub mod command;
 pub mod pairing;
 pub mod pipeline;
 pub mod policy;
 pub mod registry;
+#[cfg(feature = "workspace")]
+pub mod replay;
 pub mod scheduler;
 pub mod schema;
 pub mod session;
 pub mod tool;
 pub mod tool_service;
 pub mod wire;
+#[cfg(feature = "workspace")]
+pub mod workspace;
 
 /// The contract crate, whole: what a custom layer depends on.
 pub use toolfall_layers as layers;
