@@ -163,7 +163,11 @@ macro_rules! stack {
     ($registry:expr) => {
         Pipeline::builder($registry)
             .pre_decision(|call: &CallView| {
-                if call.name() == "denied" { Decision::deny("no") } else { Decision::Allow }
+                if call.name() == "denied" {
+                    Decision::deny("no")
+                } else {
+                    Decision::Allow
+                }
             })
             .guard(|call: &CallView| (call.name() == "guarded").then(|| Denial::new("no")))
             .post_execute(|post: &PostRequest| {
@@ -186,7 +190,10 @@ fn contenders() -> Vec<Contender> {
     let mut all = Vec::new();
     let mut add = |name, base, call| all.push(Contender { name, base, call });
     for (name, tool) in [
-        ("boxed tool, value", Arc::new(ParsesValue) as Arc<dyn BoxedTool>),
+        (
+            "boxed tool, value",
+            Arc::new(ParsesValue) as Arc<dyn BoxedTool>,
+        ),
         ("boxed tool, type", Arc::new(ParsesType)),
     ] {
         add(
@@ -201,8 +208,16 @@ fn contenders() -> Vec<Contender> {
     let unchecked = |tool: ToolDef| tool.validation(Validation::Decoding);
     let (value, typed) = ("boxed tool, value", "boxed tool, type");
     let plain = || registry(reads_value, unchecked);
-    add("pipeline, no policy", value, drive(Pipeline::builder(plain()).build()));
-    add("pipeline, policies at once", value, drive(stack!(plain()).build()));
+    add(
+        "pipeline, no policy",
+        value,
+        drive(Pipeline::builder(plain()).build()),
+    );
+    add(
+        "pipeline, policies at once",
+        value,
+        drive(stack!(plain()).build()),
+    );
     add(
         "pipeline, schema validated",
         value,
@@ -235,13 +250,25 @@ fn contenders() -> Vec<Contender> {
     add(
         "pipeline, a deadline",
         value,
-        drive(stack!(plain()).timeout(TimeoutLayer::new(Duration::from_secs(60))).build()),
+        drive(
+            stack!(plain())
+                .timeout(TimeoutLayer::new(Duration::from_secs(60)))
+                .build(),
+        ),
     );
-    add("pipeline, log in memory", value, drive({
-        let recorder = Arc::new(SessionRecorder::new(SessionLog::in_memory()));
-        stack!(plain()).recorder(recorder).build()
-    }));
-    add("pipeline, boxed", value, drive(stack!(plain()).build().boxed()));
+    add(
+        "pipeline, log in memory",
+        value,
+        drive({
+            let recorder = Arc::new(SessionRecorder::new(SessionLog::in_memory()));
+            stack!(plain()).recorder(recorder).build()
+        }),
+    );
+    add(
+        "pipeline, boxed",
+        value,
+        drive(stack!(plain()).build().boxed()),
+    );
     add("tower, five boxed layers", value, five_boxed());
     all
 }
@@ -254,11 +281,17 @@ fn five_boxed() -> Box<dyn FnMut()> {
     let one: Boxed = tower::util::BoxCloneService::new(leaf);
     let two: Boxed = tower::util::BoxCloneService::new(one.map_result(|result| result));
     let three: Boxed = tower::util::BoxCloneService::new(two.filter(|arguments: String| {
-        if arguments.is_empty() { Err(BoxError::from("no")) } else { Ok(arguments) }
+        if arguments.is_empty() {
+            Err(BoxError::from("no"))
+        } else {
+            Ok(arguments)
+        }
     }));
     let four: Boxed = tower::util::BoxCloneService::new(three.map_request(|arguments| arguments));
     let mut five: Boxed = tower::util::BoxCloneService::new(
-        tower::ServiceBuilder::new().concurrency_limit(64).service(four),
+        tower::ServiceBuilder::new()
+            .concurrency_limit(64)
+            .service(four),
     );
     Box::new(move || {
         let mut cx = Context::from_waker(Waker::noop());
@@ -281,7 +314,9 @@ fn main() {
     };
     let mut contenders = contenders();
     if let Some(only) = option("--only") {
-        let calls: u64 = option("--calls").and_then(|n| n.parse().ok()).unwrap_or(1_000);
+        let calls: u64 = option("--calls")
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(1_000);
         let found = contenders.iter_mut().find(|it| it.name == only);
         let contender = found.expect("expected the name of a contender");
         (0..calls).for_each(|_| (contender.call)());
@@ -298,7 +333,9 @@ fn main() {
             *best = best.min(each);
         }
     }
-    let mut table = String::from("| | ns | x | ns over | allocations | over |\n|---|---:|---:|---:|---:|---:|\n");
+    let mut table = String::from(
+        "| | ns | x | ns over | allocations | over |\n|---|---:|---:|---:|---:|---:|\n",
+    );
     let mut counts = Vec::new();
     for contender in &mut contenders {
         let region = Region::new(ALLOCATOR);
