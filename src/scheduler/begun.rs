@@ -18,9 +18,17 @@ pub(super) struct Begun {
     pub(super) has_slot: bool,
     pub(super) is_parked: bool,
     pub(super) may_commit: bool,
+    pub(super) end: End,
+}
+
+/// What became of a call.
+pub(super) enum End {
+    /// Nothing yet.
+    Open,
+    /// This.
+    With(ToolResult),
     /// A layer outside the pipeline panicked: there will be no result.
-    pub(super) is_lost: bool,
-    pub(super) result: Option<ToolResult>,
+    Lost,
 }
 
 /// What a look at a call changes in the driver's counts.
@@ -47,9 +55,12 @@ impl Begun {
             has_slot: true,
             is_parked: false,
             may_commit: false,
-            is_lost: false,
-            result: None,
+            end: End::Open,
         }
+    }
+
+    pub(super) const fn is_open(&self) -> bool {
+        matches!(self.end, End::Open)
     }
 
     /// Whether the next call's policies may start.
@@ -62,10 +73,8 @@ impl Begun {
     /// Brings the call's books up to its marks.
     pub(super) fn look(&mut self) -> Change {
         let mut change = Change::default();
-        let done = self.result.is_some()
-            || self.is_lost
-            || self.control.has(Mark::Settled)
-            || self.control.has(Mark::Done);
+        let done =
+            !self.is_open() || self.control.has(Mark::Settled) || self.control.has(Mark::Done);
         let parked = !done && (self.control.has(Mark::Parked) || self.control.has(Mark::WantsSlot));
         change.parks = parked && !self.is_parked;
         change.unparks = !parked && self.is_parked;

@@ -17,7 +17,7 @@ use toolfall_layers::turn::{Mark, turn};
 
 use super::Journal;
 use super::batch::{BatchEnd, BatchEvent, Committed};
-use super::begun::Begun;
+use super::begun::{Begun, End};
 use super::input::Submission;
 use super::slots::Slots;
 use crate::pipeline::PipelineService;
@@ -182,9 +182,9 @@ impl<S: PipelineService> Driver<S> {
         let poll = AssertUnwindSafe(|| begun.control.watch(|| slots.poll_place(place)));
         match catch_unwind(poll) {
             Ok(Poll::Pending) => {}
-            Ok(Poll::Ready(Ok(result))) => begun.result = Some(result),
+            Ok(Poll::Ready(Ok(result))) => begun.end = End::With(result),
             Err(panic) => {
-                begun.is_lost = true;
+                begun.end = End::Lost;
                 self.slots.clear(place);
                 self.fault(panic);
             }
@@ -216,13 +216,12 @@ impl<S: PipelineService> Driver<S> {
     /// Takes the first call's result, if it is there.
     fn commit(&mut self) -> Option<Committed> {
         loop {
-            let front = self.begun.front()?;
-            if front.result.is_none() && !front.is_lost {
+            if self.begun.front()?.is_open() {
                 return None;
             }
             let begun = self.begun.pop_front()?;
             self.first += 1;
-            if let Some(result) = begun.result {
+            if let End::With(result) = begun.end {
                 return Some(self.committed(begun.id, begun.name, result));
             }
             // Nobody knows what became of it, so nothing is said.
@@ -326,7 +325,7 @@ impl<S: PipelineService> Driver<S> {
         match catch_unwind(AssertUnwindSafe(|| self.service.call(request))) {
             Ok(future) => self.slots.put(place, future),
             Err(panic) => {
-                self.begun[call - self.first].is_lost = true;
+                self.begun[call - self.first].end = End::Lost;
                 self.slots.clear(place);
                 self.fault(panic);
                 self.look(call);
@@ -392,7 +391,7 @@ impl<S: PipelineService> Drop for Driver<S> {
         self.cancel.cancel();
         while let Some(begun) = self.begun.pop_front() {
             // The bodies find a runtime of their own, or are dropped.
-            if begun.result.is_none() && !begun.is_lost {
+            if begun.is_open() {
                 self.slots.clear(begun.place);
             }
         }
