@@ -578,9 +578,9 @@ async fn session(batch: &[(bool, Value)], limit: usize, every: bool, drop_after:
     let _ = run.await;
     sleep(Duration::from_secs(1)).await;
     assert_eq!(world.running(), 0);
-    let next = World::new();
-    scheduler(&next, &log, limit)
-        .batch(next.calls("safe", "ab"), next.cancel.clone())
+    let second = World::new();
+    scheduler(&second, &log, limit)
+        .batch(second.calls("safe", "ab"), second.cancel.clone())
         .run()
         .await;
     assert_clean(&log);

@@ -200,9 +200,7 @@ impl World {
         } else {
             self.wait(&gate).await;
         }
-        if arguments["panic"] == true {
-            panic!("{key} panicked");
-        }
+        assert!(arguments["panic"] != true, "{key} panicked");
         self.say(format!("body:{key}."));
         match text(arguments, "fail") {
             Some(message) => Err(message.into()),
