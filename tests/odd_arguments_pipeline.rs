@@ -150,31 +150,28 @@ async fn every_odd_text_gets_the_answer_that_is_right() {
     let mut wrong = Vec::new();
     for row in &rows {
         let answer = answer(row).await;
-        if !agrees(&row["right"], row, &answer) {
+        if !agrees(&row["right"], row, &answer) || !is_readable(&answer) {
             let told = match &answer {
                 Answer::Unregistered(error) => format!("not registered: {error:?}"),
                 Answer::Ran(value, _) => format!("ran with {value}"),
                 Answer::Refused(result) => format!("{:?}", result.content()),
             };
-            wrong.push(format!("{} expected {}, found {told}", row["id"], row["right"]));
+            wrong.push(format!(
+                "{} expected {}, found {told}",
+                row["id"], row["right"]
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-#[tokio::test]
-async fn every_refusal_is_short_and_free_of_control_characters() {
-    for row in rows("odd/arguments.jsonl") {
-        let Answer::Refused(result) = answer(&row).await else {
-            continue;
-        };
-        let text = result.text();
-        let lines = text.lines().count();
-        assert!(lines <= 25 && text.chars().count() < 4_000, "{}: {text}", row["id"]);
-        assert!(
-            text.lines().all(|line| !line.contains(char::is_control)),
-            "{}: {text:?}",
-            row["id"]
-        );
-    }
+/// Refusals reach a model, a terminal and a log.
+fn is_readable(answer: &Answer) -> bool {
+    let Answer::Refused(result) = answer else {
+        return true;
+    };
+    let text = result.text();
+    text.lines().count() <= 25
+        && text.chars().count() < 4_000
+        && text.lines().all(|line| !line.contains(char::is_control))
 }

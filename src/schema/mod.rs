@@ -3,6 +3,7 @@
 //! The `jsonschema` crate does the work and stays out of every public type.
 //! References lead inside the document only; nothing is ever fetched.
 
+mod expansion;
 mod refusal;
 mod violation;
 
@@ -49,10 +50,12 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] if it is no valid schema, is too large or too deep, or
-    /// refers to anything outside itself.
+    /// [`SchemaError`] if it is no valid schema, is too large or too deep, as
+    /// it stands or with its references followed, or refers to anything
+    /// outside itself.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         refusal::refuse(schema)?;
+        expansion::refuse(schema)?;
         let draft = refusal::draft_of(schema)?;
         match schema {
             Value::Bool(true) => return Ok(Self(Check::Anything)),

@@ -1,5 +1,6 @@
 //! What is wrong with a value, in words a model can act on.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io;
 
@@ -96,6 +97,7 @@ pub(super) fn collect(validator: &Validator, root: Root<'_>, value: &Value) -> V
     for error in validator.iter_errors(value).take(MAX_COLLECTED) {
         translate(root, &error, &mut violations);
     }
+    drop_consequences(&mut violations);
     // Stable: what is missing stays in the order of `required`.
     violations.sort_by(|a, b| a.order.cmp(&b.order));
     violations.dedup();
@@ -105,6 +107,24 @@ pub(super) fn collect(validator: &Validator, root: Root<'_>, value: &Value) -> V
         violation.found = quoted(value.pointer(&violation.pointer).unwrap_or(&Value::Null));
     }
     violations
+}
+
+/// A value of the wrong type is not told that it is none of the listed ones
+/// either, and one that is not listed not that it is not the only one.
+fn drop_consequences(violations: &mut Vec<Violation>) {
+    let told = |keyword: &str, violations: &[Violation]| -> HashSet<String> {
+        violations
+            .iter()
+            .filter(|violation| violation.keyword == keyword)
+            .map(|violation| violation.pointer.clone())
+            .collect()
+    };
+    let (types, enums) = (told("type", violations), told("enum", violations));
+    violations.retain(|violation| match &*violation.keyword {
+        "enum" => !types.contains(&violation.pointer),
+        "const" => !types.contains(&violation.pointer) && !enums.contains(&violation.pointer),
+        _ => true,
+    });
 }
 
 const MISSING: u8 = 0;
