@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use support::{Counter, Log, any_object, echo, registry, request, returns};
 use tokio_util::sync::CancellationToken;
 use toolfall::{
-    Arguments, BoxError, Call as _, CallRequest, CallView, CodedError, Decision, Denial, Effect,
+    Arguments, BoxError, CallRequest, CallView, CodedError, Decision, Denial, Effect,
     ExecutionToken, FailureKind, Pipeline, PostDecision, PostRequest, ToolContext, ToolDef,
     ToolResult, raw_tool, tool_fn,
 };

@@ -225,10 +225,12 @@ fn type_words(kind: &TypeKind) -> String {
     match kind {
         TypeKind::Single(kind) => with_article(&kind.to_string()),
         TypeKind::Multiple(kinds) => {
-            let kinds: Vec<String> = kinds
+            let mut kinds: Vec<String> = kinds
                 .iter()
                 .map(|kind| with_article(&kind.to_string()))
                 .collect();
+            // What is wanted comes before that it may be left out.
+            kinds.sort_by_key(|kind| kind == "null");
             kinds.join(" or ")
         }
     }

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolfall::{
-    Arguments, BoxError, CallRequest, ContextMessage, IntoArguments, Registry, ToolContext,
-    ToolDef, raw_tool,
+    Arguments, BoxError, CallRequest, ClearedCall, ContextMessage, IntoArguments, Registry,
+    ToolContext, ToolDef, ToolOutcome, ToolService, raw_tool,
 };
+use tower::{Layer, Service, ServiceExt};
 
 /// A request with a token of its own.
 pub fn request(name: &'static str, arguments: impl IntoArguments) -> CallRequest {
@@ -59,6 +60,37 @@ pub fn returns(name: &'static str, value: Value, runs: &Counter) -> ToolDef {
             }
         },
     )
+}
+
+/// A layer around the dispatch, written as one asynchronous closure over the
+/// call and what is inside.
+pub fn wrapper<F, Fut>(
+    wrap: F,
+) -> impl Layer<
+    ToolService,
+    Service = impl Service<
+        ClearedCall,
+        Response = ToolOutcome,
+        Error = BoxError,
+        Future = impl Future<Output = Result<ToolOutcome, BoxError>> + Send,
+    > + Clone
+              + Send
+              + Sync
+              + 'static,
+> + Clone
+where
+    F: Fn(ClearedCall, ToolService) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Result<ToolOutcome, BoxError>> + Send + 'static,
+{
+    tower::layer::layer_fn(move |inner: ToolService| {
+        let wrap = wrap.clone();
+        tower::service_fn(move |call| wrap(call, inner.clone()))
+    })
+}
+
+/// Goes on inward.
+pub async fn delegate(inner: ToolService, call: ClearedCall) -> Result<ToolOutcome, BoxError> {
+    inner.oneshot(call).await.map_err(|never| match never {})
 }
 
 /// A message for the model with one text.
