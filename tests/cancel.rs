@@ -10,7 +10,7 @@ use support::{Counter, Log, any_object, context, delegate, registry, request, re
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use toolfall::{
-    Arguments, BoxError, CallRequest, CallView, CodedError, Decision, Denial, Effect, Pipeline,
+    Arguments, BoxError, CallRequest, CallView, ClearedCall, CodedError, Decision, Denial, Effect, Pipeline,
     PostDecision, PostRequest, TimeoutLayer, ToolContext, ToolDef, ToolOutcome, ToolResult, code,
     raw_tool,
 };
@@ -339,7 +339,7 @@ async fn only_the_stages_own_timer_makes_a_timeout() {
 
     // A wrapper outside has a deadline of its own.
     let pipeline = Pipeline::builder(known.clone())
-        .around(wrapper_with_deadline())
+        .around(tower::util::MapRequestLayer::new(with_deadline))
         .timeout(TimeoutLayer::declared())
         .build();
     let result = pipeline.run(request("timed", does("obeys"))).await;
@@ -351,23 +351,14 @@ async fn only_the_stages_own_timer_makes_a_timeout() {
     assert!(waited.await.is_err());
 }
 
-fn wrapper_with_deadline() -> impl tower::Layer<
-    toolfall::ToolService,
-    Service = impl tower::Service<
-        toolfall::ClearedCall,
-        Response = ToolOutcome,
-        Error = BoxError,
-        Future = impl Future<Output = Result<ToolOutcome, BoxError>> + Send,
-    > + Clone + Send + Sync + 'static,
-> + Clone {
-    wrapper(|call, inner| async move {
-        use toolfall::Call as _;
-        let token = call.cancellation().child_token();
-        let timer = token.clone();
-        tokio::spawn(async move {
-            sleep(MS * 30).await;
-            timer.cancel();
-        });
-        delegate(inner, call.with_cancellation(token)).await
-    })
+/// Another author's deadline, around whatever is inside.
+fn with_deadline(call: ClearedCall) -> ClearedCall {
+    use toolfall::Call as _;
+    let token = call.cancellation().child_token();
+    let timer = token.clone();
+    tokio::spawn(async move {
+        sleep(MS * 30).await;
+        timer.cancel();
+    });
+    call.with_cancellation(token)
 }
