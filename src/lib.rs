@@ -1,6 +1,8 @@
 //! Runs the tool calls that a language model asks for, through a tower stack.
+pub mod approval;
 pub mod pairing;
 pub mod pipeline;
+pub mod policy;
 pub mod registry;
 pub mod scheduler;
 pub mod schema;

@@ -14,6 +14,7 @@ use crate::call::CallView;
 use crate::content::ContentBlock;
 use crate::error::BoxError;
 use crate::outcome::ToolOutcome;
+use crate::panic::catch;
 
 /// Finds the definition of a call's tool.
 pub trait Catalog: Send + Sync + 'static {
@@ -96,4 +97,16 @@ pub struct Rendered {
     pub content: Vec<ContentBlock>,
     /// Metadata for presentation, never for the model.
     pub meta: Option<Value>,
+}
+
+/// Has the tool judge and render a value; a panic of it is a broken output.
+pub(crate) fn render(
+    definition: &dyn Definition,
+    call: &CallView,
+    value: Value,
+) -> Result<Rendered, ToolOutcome> {
+    catch(|| definition.render(call, value)).unwrap_or_else(|panic| {
+        let violation = format!("output.render failed: {panic}");
+        Err(ToolOutcome::invalid_output(call.name(), &[violation]))
+    })
 }

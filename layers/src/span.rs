@@ -1,4 +1,4 @@
-//! Spans: one per call after OpenTelemetry's GenAI conventions, and one per
+//! Spans: one per call after OpenTelemetry's `GenAI` conventions, and one per
 //! stage that may wait.
 //!
 //! The names follow the `execute_tool` span of those conventions, which are

@@ -18,13 +18,13 @@ const LOSSY: [(&str, ArgumentsErrorKind); 2] = [
 ];
 
 fn cases(expect: &str) -> impl Iterator<Item = (String, Vec<u8>)> {
-    support::rows("suites/json_parsing.jsonl")
+    support::data::rows("suites/json_parsing.jsonl")
         .into_iter()
         .filter(move |row| row["expect"] == expect)
         .map(|row| {
             (
                 row["name"].as_str().unwrap().to_owned(),
-                support::base64(row["bytes_base64"].as_str().unwrap()),
+                support::data::base64(row["bytes_base64"].as_str().unwrap()),
             )
         })
 }

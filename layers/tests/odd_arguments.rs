@@ -5,11 +5,11 @@ mod support;
 use serde_json::Value;
 use toolfall_layers::{Arguments, ArgumentsError, ArgumentsErrorKind};
 
-use support::same;
+use support::data::same;
 
 fn made(row: &Value) -> Result<Arguments, ArgumentsError> {
     if let Some(text) = row.get("raw_base64") {
-        return Arguments::from_bytes(support::base64(text.as_str().unwrap()));
+        return Arguments::from_bytes(support::data::base64(text.as_str().unwrap()));
     }
     Arguments::from_text(text_of(row))
 }
@@ -78,7 +78,7 @@ fn kind(made: &Result<Arguments, ArgumentsError>) -> Option<ArgumentsErrorKind> 
 /// conformance: EXEC-22, EXEC-23, EXEC-25, EXEC-29
 #[test]
 fn every_odd_text_gets_the_right_answer() {
-    let rows = support::rows("odd/arguments.jsonl");
+    let rows = support::data::rows("odd/arguments.jsonl");
     assert!(rows.len() > 130, "only {} rows", rows.len());
     let mut wrong = Vec::new();
     for row in &rows {
@@ -93,7 +93,7 @@ fn every_odd_text_gets_the_right_answer() {
 
 #[test]
 fn every_refusal_fits_one_short_line() {
-    for row in support::rows("odd/arguments.jsonl") {
+    for row in support::data::rows("odd/arguments.jsonl") {
         let message = match made(&row) {
             Ok(made) => made
                 .malformed()

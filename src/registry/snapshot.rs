@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use super::RegisterError;
 use crate::tool::ToolEntry;
 
 #[derive(Clone, Default)]
-pub(super) struct Snapshot(HashMap<Arc<str>, Arc<ToolEntry>>);
+pub(super) struct Snapshot(HashMap<Arc<str>, Arc<ToolEntry>, RandomState>);
 
 impl Snapshot {
     pub(super) fn get(&self, name: &str) -> Option<&Arc<ToolEntry>> {

@@ -15,36 +15,34 @@ use tower::util::Oneshot;
 use tower_service::Service;
 
 use super::{Tool, ToolContext, ToolDef, Validation};
-use crate::{ArgumentsError, ArgumentsErrorKind, BoxError, ToolOutcome, code};
+use crate::{ArgumentsError, ArgumentsErrorKind, BoxError, CallView, ToolOutcome, code};
 
 /// A body whose types are gone.
 pub(super) trait ErasedBody: Send + Sync {
     /// Makes the body's future, or the failure of arguments that do not
-    /// decode.
-    fn start(
+    /// decode. Nothing of the body runs before the future is polled.
+    fn prepare(
         &self,
-        name: &Cow<'static, str>,
         arguments: &Arguments,
         validation: Validation,
-    ) -> Result<Start, ToolOutcome>;
+        ctx: ToolContext,
+    ) -> Result<BoxBody, ToolOutcome>;
 }
-
-/// A body that only lacks its context.
-pub(super) type Start = Box<dyn FnOnce(ToolContext) -> BoxBody + Send>;
 
 pub(super) struct TypedBody<T>(pub(super) Arc<T>);
 
 impl<T: Tool> ErasedBody for TypedBody<T> {
-    fn start(
+    fn prepare(
         &self,
-        name: &Cow<'static, str>,
         arguments: &Arguments,
         validation: Validation,
-    ) -> Result<Start, ToolOutcome> {
+        ctx: ToolContext,
+    ) -> Result<BoxBody, ToolOutcome> {
         let args: T::Args = decode(arguments, validation)?;
-        let (tool, name) = (self.0.clone(), name.clone());
-        Ok(Box::new(move |ctx| {
-            Box::pin(async move { snapshot(&name, &tool.call(args, ctx).await?) })
+        let tool = self.0.clone();
+        Ok(Box::pin(async move {
+            let call = ctx.call().clone();
+            snapshot(&call, &tool.call(args, ctx).await?)
         }))
     }
 }
@@ -59,17 +57,17 @@ where
     R: Serialize + Send + 'static,
     E: Into<BoxError> + 'static,
 {
-    fn start(
+    fn prepare(
         &self,
-        name: &Cow<'static, str>,
         arguments: &Arguments,
         validation: Validation,
-    ) -> Result<Start, ToolOutcome> {
+        ctx: ToolContext,
+    ) -> Result<BoxBody, ToolOutcome> {
         let args: A = decode(arguments, validation)?;
-        let (body, name) = (self.0.clone(), name.clone());
-        Ok(Box::new(move |ctx| {
-            let running = body(args, ctx);
-            Box::pin(async move { snapshot(&name, &running.await.map_err(Into::into)?) })
+        let body = self.0.clone();
+        Ok(Box::pin(async move {
+            let call = ctx.call().clone();
+            snapshot(&call, &body(args, ctx).await.map_err(Into::into)?)
         }))
     }
 }
@@ -82,16 +80,16 @@ where
     Fut: Future<Output = Result<Value, E>> + Send + 'static,
     E: Into<BoxError> + 'static,
 {
-    fn start(
+    fn prepare(
         &self,
-        name: &Cow<'static, str>,
         arguments: &Arguments,
         _: Validation,
-    ) -> Result<Start, ToolOutcome> {
-        let (body, arguments, name) = (self.0.clone(), arguments.clone(), name.clone());
-        Ok(Box::new(move |ctx| {
-            let running = body(arguments, ctx);
-            Box::pin(async move { checked(&name, running.await.map_err(Into::into)?) })
+        ctx: ToolContext,
+    ) -> Result<BoxBody, ToolOutcome> {
+        let (body, arguments) = (self.0.clone(), arguments.clone());
+        Ok(Box::pin(async move {
+            let call = ctx.call().clone();
+            checked(&call, body(arguments, ctx).await.map_err(Into::into)?)
         }))
     }
 }
@@ -193,23 +191,23 @@ fn decode<A: DeserializeOwned>(
 }
 
 /// The canonical value of a typed output.
-fn snapshot<R: Serialize>(name: &str, output: &R) -> Result<Value, BoxError> {
-    to_value(output).map_err(|error| invalid_value(name, &error))
+fn snapshot<R: Serialize>(call: &CallView, output: &R) -> Result<Value, BoxError> {
+    to_value(output).map_err(|error| invalid_value(call, &error))
 }
 
-fn checked(name: &str, value: Value) -> Result<Value, BoxError> {
+fn checked(call: &CallView, value: Value) -> Result<Value, BoxError> {
     match toolfall_layers::check_value(&value) {
         Ok(()) => Ok(value),
         Err(error) => {
             // Too deep a value must not be dropped by recursion either.
             toolfall_layers::discard_value(value);
-            Err(invalid_value(name, &error))
+            Err(invalid_value(call, &error))
         }
     }
 }
 
 /// The failure for a value that JSON cannot hold exactly.
-fn invalid_value(name: &str, error: &ArgumentsError) -> BoxError {
+fn invalid_value(call: &CallView, error: &ArgumentsError) -> BoxError {
     let violation = match error.kind() {
         ArgumentsErrorKind::Serialize => format!("value snapshot failed: {error}"),
         _ => "value is not lossless JSON".to_owned(),
@@ -217,7 +215,10 @@ fn invalid_value(name: &str, error: &ArgumentsError) -> BoxError {
     CodedError::new(
         "ToolOutputError",
         code::INVALID_TOOL_OUTPUT,
-        format!("tool \"{name}\" returned invalid output: {violation}"),
+        format!(
+            "tool \"{}\" returned invalid output: {violation}",
+            call.name()
+        ),
     )
     .into()
 }

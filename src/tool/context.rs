@@ -1,7 +1,6 @@
 //! What a tool's body gets beside its arguments.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use tokio_util::sync::CancellationToken;
@@ -37,16 +36,11 @@ struct Nesting(u32);
 pub struct ToolContext {
     body: BodyContext,
     reentry: Weak<Reentry>,
-    nested: Arc<AtomicU32>,
 }
 
 impl ToolContext {
-    pub(crate) fn new(body: BodyContext, reentry: Weak<Reentry>) -> Self {
-        Self {
-            body,
-            reentry,
-            nested: Arc::default(),
-        }
+    pub(crate) const fn new(body: BodyContext, reentry: Weak<Reentry>) -> Self {
+        Self { body, reentry }
     }
 
     /// The call that the body runs for.
@@ -106,8 +100,7 @@ impl ToolContext {
         }
         let reentry = self.reentry.upgrade().ok_or(CallToolError::PipelineGone)?;
         let entry = reentry.0.get().ok_or(CallToolError::PipelineGone)?.clone();
-        let number = self.nested.fetch_add(1, Ordering::Relaxed) + 1;
-        let id = format!("{}:call:{number}", outer.id());
+        let id = format!("{}:call:{}", outer.id(), self.body.next_child());
         let mut request = CallRequest::new(id, name, arguments, self.cancellation().child_token())
             .nested_in(outer.token(), outer.root_id().clone())
             .with_extension(Nesting(depth));

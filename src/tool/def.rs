@@ -11,8 +11,9 @@ use super::Tool;
 use super::body::{ErasedBody, TypedBody};
 use crate::{BoxError, CallView, ContentBlock, ToolOutcome};
 
-pub(super) type Render = dyn Fn(&Value) -> Result<Vec<ContentBlock>, BoxError> + Send + Sync;
-pub(super) type ProjectMeta = dyn Fn(&Value) -> Result<Value, BoxError> + Send + Sync;
+pub(super) type Render =
+    dyn Fn(&CallView, &Value) -> Result<Vec<ContentBlock>, BoxError> + Send + Sync;
+pub(super) type ProjectMeta = dyn Fn(&CallView, &Value) -> Result<Value, BoxError> + Send + Sync;
 pub(super) type Finalize =
     dyn Fn(&CallView, &ToolOutcome) -> Result<Option<Vec<ContentBlock>>, BoxError> + Send + Sync;
 pub(super) type Classify = dyn Fn(&Value) -> Result<bool, BoxError> + Send + Sync;
@@ -173,8 +174,20 @@ impl ToolDef {
     /// when a wrapper or a policy changes the value. The default shows text
     /// as it is and everything else as compact JSON.
     pub fn render(
-        mut self,
+        self,
         render: impl Fn(&Value) -> Result<Vec<ContentBlock>, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        self.render_for(move |_, value| render(value))
+    }
+
+    /// As [`render`](Self::render), for a rendering that shows the call's
+    /// arguments, too.
+    pub fn render_for(
+        mut self,
+        render: impl Fn(&CallView, &Value) -> Result<Vec<ContentBlock>, BoxError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         self.render = Some(Arc::new(render));
         self
@@ -183,8 +196,17 @@ impl ToolDef {
     /// Derives metadata for presentation from the value; not for nested
     /// calls, which nobody is shown.
     pub fn presentation_meta(
-        mut self,
+        self,
         project: impl Fn(&Value) -> Result<Value, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        self.presentation_meta_for(move |_, value| project(value))
+    }
+
+    /// As [`presentation_meta`](Self::presentation_meta), for metadata that
+    /// tells of the call's arguments, too.
+    pub fn presentation_meta_for(
+        mut self,
+        project: impl Fn(&CallView, &Value) -> Result<Value, BoxError> + Send + Sync + 'static,
     ) -> Self {
         self.meta = Some(Arc::new(project));
         self

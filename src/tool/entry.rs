@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use toolfall_layers::{Arguments, CallView, Definition, Rendered};
+use toolfall_layers::{Arguments, BoxBody, CallView, Definition, Rendered};
 
-use super::body::Start;
+use super::ToolContext;
 use super::def::{ExecutionMode, ToolDef, Validation};
 use crate::schema::{Schema, SchemaError};
 use crate::{BoxError, ContentBlock, ToolOutcome};
@@ -43,13 +43,15 @@ impl ToolEntry {
         }
     }
 
-    /// Makes the body of arguments that were judged, or says what is wrong
-    /// with them.
-    pub(crate) fn start(&self, arguments: &Arguments) -> Result<Start, ToolOutcome> {
+    /// Makes the body for arguments that pass, or says what is wrong with
+    /// them.
+    pub(crate) fn prepare(
+        &self,
+        arguments: &Arguments,
+        ctx: ToolContext,
+    ) -> Result<BoxBody, ToolOutcome> {
         self.judge(arguments)?;
-        self.def
-            .body
-            .start(&self.def.name, arguments, self.def.validation)
+        self.def.body.prepare(arguments, self.def.validation, ctx)
     }
 
     fn judge(&self, arguments: &Arguments) -> Result<(), ToolOutcome> {
@@ -127,7 +129,7 @@ impl Definition for ToolEntry {
             return Err(self.invalid(&schema.violations("value", &value)));
         }
         let content = match &self.def.render {
-            Some(render) => self.derive("render", || render(&value))?,
+            Some(render) => self.derive("render", || render(call, &value))?,
             None => vec![ContentBlock::text(match &value {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
@@ -135,7 +137,7 @@ impl Definition for ToolEntry {
         };
         let meta = match &self.def.meta {
             Some(project) if call.parent().is_none() => {
-                let meta = self.derive("presentationMeta", || project(&value))?;
+                let meta = self.derive("presentationMeta", || project(call, &value))?;
                 if toolfall_layers::check_value(&meta).is_err() {
                     return Err(
                         self.invalid(&["output.presentationMeta returned non-lossless JSON"])

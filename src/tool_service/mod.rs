@@ -32,8 +32,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
-use toolfall_layers::panic::catch;
-use toolfall_layers::{BodyFuture, Call as _, Catalog as _, ClearedCall, ToolOutcome};
+use toolfall_layers::{BodyFuture, Call as _, Catalog as _, ClearedCall, Definition, ToolOutcome};
 use tower_service::Service;
 
 use crate::registry::{Registry, entry_of};
@@ -65,26 +64,19 @@ impl ToolService {
 
     fn start(&self, call: ClearedCall) -> BodyFuture {
         let view = call.view().clone();
-        // A cancelled call reports the cancellation, whatever its tool.
-        if call.is_cancelled() {
-            return BodyFuture::refused(ToolOutcome::aborted(view.was_entered()));
-        }
-        // The catalog that minted the call may remember the tool; a leaf
-        // under another catalog looks for itself.
-        let entry = view
-            .definition()
-            .and_then(entry_of)
-            .or_else(|| self.registry.find(view.name(), view.scope()));
-        let (Some(entry), Some(arguments)) = (entry, view.arguments()) else {
-            return BodyFuture::refused(self.registry.unknown(&view));
-        };
-        let start = match catch(|| entry.start(arguments)) {
-            Ok(Ok(start)) => start,
-            Ok(Err(failure)) => return BodyFuture::refused(failure),
-            Err(panic) => return BodyFuture::refused(ToolOutcome::failure(panic.to_string())),
-        };
-        let reentry = self.reentry.clone();
-        call.enter(entry, move |body| start(ToolContext::new(body, reentry)))
+        call.enter_with(|body| {
+            // The catalog that minted the call may remember the tool; a leaf
+            // under another catalog looks for itself.
+            let entry = view
+                .definition()
+                .and_then(entry_of)
+                .or_else(|| self.registry.find(view.name(), view.scope()));
+            let (Some(entry), Some(arguments)) = (entry, view.arguments()) else {
+                return Err(self.registry.unknown(&view));
+            };
+            let body = entry.prepare(arguments, ToolContext::new(body, self.reentry.clone()))?;
+            Ok((entry as Arc<dyn Definition>, body))
+        })
     }
 }
 

@@ -38,6 +38,7 @@ mod names;
 mod number;
 mod pointer;
 mod scan;
+mod snapshot;
 mod string;
 mod value;
 mod write;

@@ -8,6 +8,7 @@ use super::{
     error::{ArgumentsError, ArgumentsErrorKind, CheckError},
     number,
     scan::{MAX_DEPTH, PRIVATE, check_json},
+    snapshot::snapshot,
     write,
 };
 
@@ -53,6 +54,10 @@ pub(super) fn to_checked_text<T: Serialize + ?Sized>(value: &T) -> Result<String
 /// or [`MAX_TEXT`](super::MAX_TEXT) bytes of JSON, and with its own message if
 /// the `Serialize` of `value` fails.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, ArgumentsError> {
+    // Most values are plain and need no text to be judged.
+    if let Ok(value) = snapshot(value) {
+        return Ok(value);
+    }
     let text = to_checked_text(value)?;
     decode::decode(&text).map_err(|error| {
         ArgumentsError::new(

@@ -120,6 +120,12 @@ impl BodyContext {
         self.dispatch.view.state().defer(context)
     }
 
+    /// The number of the next call that this call's bodies make, from 1: for
+    /// ids that do not depend on timing.
+    pub fn next_child(&self) -> u32 {
+        self.dispatch.view.state().next_child()
+    }
+
     /// Declares the model's turn finished if the body succeeds.
     pub fn conclude_turn(&self) {
         self.dispatch

@@ -20,21 +20,21 @@ pub(super) fn drain(running: Running) {
         return;
     }
     running.dispatch.cancel();
-    let runtime = Handle::try_current()
-        .ok()
-        .or_else(|| running.runtime.clone());
-    match runtime {
-        Some(runtime) => {
-            let drain = Drain {
-                running: Some(running),
-            };
-            // The drained body stays in the spans it was started in.
-            runtime.spawn(drain.in_current_span());
-        }
-        None => {
-            view.state().mark_effect_unknown();
-            forget_quietly(running);
-        }
+    // The body's own runtime first: the one that happens to drop it may be
+    // about to end, or lack the drivers that the body waits for.
+    let runtime = running
+        .runtime
+        .clone()
+        .or_else(|| Handle::try_current().ok());
+    if let Some(runtime) = runtime {
+        let drain = Drain {
+            running: Some(running),
+        };
+        // The drained body stays in the spans it was started in.
+        runtime.spawn(drain.in_current_span());
+    } else {
+        view.state().mark_effect_unknown();
+        forget_quietly(running);
     }
 }
 

@@ -26,8 +26,8 @@ pub(crate) use self::context::{Dispatch, DispatchCell, unrecorded};
 pub(crate) use self::gate::Gate;
 pub(crate) use self::settled::Settled;
 use crate::call::ClearedCall;
-use crate::catalog::Definition;
-use crate::error::{BoxError, body_failure};
+use crate::catalog::{Definition, render};
+use crate::error::{BoxError, body_failure, pipeline_failure};
 use crate::outcome::ToolOutcome;
 use crate::panic::catch;
 use crate::result_notify::Recorded;
@@ -39,8 +39,7 @@ pub type BoxBody = Pin<Box<dyn Future<Output = Result<Value, BoxError>> + Send>>
 impl ClearedCall {
     /// Runs a body for this call, unless the call is cancelled or over.
     ///
-    /// `definition` renders the value; `start` makes the body's future, and
-    /// its panic is the body's.
+    /// `definition` renders the value; `start` makes the body's future.
     ///
     /// # Cancel safety
     ///
@@ -52,71 +51,86 @@ impl ClearedCall {
         definition: Arc<dyn Definition>,
         start: impl FnOnce(BodyContext) -> BoxBody + Send + 'static,
     ) -> BodyFuture {
+        // The body's code begins with the first poll, where its panic is its
+        // own and it counts as entered.
+        self.enter_with(|context| {
+            let body: BoxBody = Box::pin(Lazy::NotMade(Some((start, context))));
+            Ok((definition, body))
+        })
+    }
+
+    /// As [`enter`](Self::enter), where tool and arguments are still to be
+    /// judged: `prepare` runs once the call is known to be neither cancelled
+    /// nor over, and makes the body or says why there is none.
+    ///
+    /// Nothing of the body may run in `prepare`: it is entered at its
+    /// future's first poll.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`enter`](Self::enter).
+    pub fn enter_with(
+        self,
+        prepare: impl FnOnce(BodyContext) -> Result<(Arc<dyn Definition>, BoxBody), ToolOutcome>,
+    ) -> BodyFuture {
         if self.is_cancelled() {
             return BodyFuture::refused(ToolOutcome::aborted(self.view.was_entered()));
         }
-        let view = self.view;
-        let Some(guard) = BodyGuard::enter(&view) else {
-            return BodyFuture::refused(ToolOutcome::aborted(view.was_entered()));
+        let relay = Relay::new(self.is_detached());
+        let Some(guard) = BodyGuard::enter(&self.view) else {
+            return BodyFuture::refused(ToolOutcome::aborted(self.view.was_entered()));
         };
-        let recorded = record_start(&view);
-        let entry = Entry {
-            relay: self.replaced.is_some() && !self.fused,
-            dispatch: Dispatch::new(view, self.replaced),
+        let dispatch = Dispatch::new(self.view, self.replaced);
+        let (definition, body) = match catch(|| prepare(BodyContext::new(dispatch.clone()))) {
+            Ok(Ok(prepared)) => prepared,
+            Ok(Err(outcome)) => return BodyFuture::refused(outcome),
+            Err(panic) => return BodyFuture::refused(pipeline_failure(&panic)),
+        };
+        let recorded = record_start(&dispatch.view);
+        let running = Running {
+            body,
+            dispatch,
             definition,
             guard,
+            runtime: None,
+            relay,
+            span: StageSpan::body(),
         };
         BodyFuture(match recorded {
-            Recorded::Now(Ok(())) => entry.enter(start),
+            Recorded::Now(Ok(())) => running.entered(),
             Recorded::Now(Err(error)) => State::Refused(Some(unrecorded(error))),
-            Recorded::Later(recording) => State::Starting(Box::new(Starting {
-                recording,
-                entry,
-                start: Box::new(start),
-            })),
+            Recorded::Later(recording) => State::Starting(Box::new((recording, running))),
         })
     }
 }
 
-/// A body that is counted in and may be entered.
-struct Entry {
-    dispatch: Dispatch,
-    definition: Arc<dyn Definition>,
-    guard: BodyGuard,
-    relay: bool,
+/// A body that is made by its first poll.
+enum Lazy<F> {
+    NotMade(Option<(F, BodyContext)>),
+    Made(BoxBody),
 }
 
-impl Entry {
-    fn enter(self, start: impl FnOnce(BodyContext) -> BoxBody) -> State {
-        let Self {
-            dispatch,
-            definition,
-            guard,
-            relay,
-        } = self;
-        dispatch.view.state().mark_entered();
-        let span = StageSpan::body();
-        match catch(|| span.in_scope(|| start(BodyContext::new(dispatch.clone())))) {
-            Ok(body) => State::Running(Running {
-                body,
-                dispatch,
-                definition,
-                guard,
-                runtime: None,
-                relay: Relay::new(relay),
-                span,
-            }),
-            Err(panic) => State::Refused(Some(body_failure(&panic))),
+// The body is pinned by its own box.
+impl<F> Unpin for Lazy<F> {}
+
+impl<F: FnOnce(BodyContext) -> BoxBody> Future for Lazy<F> {
+    type Output = Result<Value, BoxError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Self::NotMade(start) = &mut *self {
+            let (start, context) = start
+                .take()
+                .expect("a body that panicked is not polled again");
+            *self = Self::Made(start(context));
+        }
+        match &mut *self {
+            Self::Made(body) => body.as_mut().poll(cx),
+            Self::NotMade(_) => unreachable!("it has just been made"),
         }
     }
 }
 
-/// A body that waits until the record of its start is safe.
-struct Starting {
-    recording: Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>,
-    entry: Entry,
-    start: Box<dyn FnOnce(BodyContext) -> BoxBody + Send>,
-}
+type Recording = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
 /// The future of [`ClearedCall::enter`].
 #[must_use = "futures do nothing unless polled"]
@@ -125,7 +139,7 @@ pub struct BodyFuture(State);
 enum State {
     Refused(Option<ToolOutcome>),
     // Boxed: only a record that is synced first makes a body wait.
-    Starting(Box<Starting>),
+    Starting(Box<(Recording, Running)>),
     Running(Running),
 }
 
@@ -182,11 +196,15 @@ impl Future for BodyFuture {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<ToolOutcome> {
         if let State::Starting(starting) = &mut self.0 {
-            let recorded = ready!(starting.recording.as_mut().poll(cx));
-            self.0 = match std::mem::replace(&mut self.0, State::Refused(None)) {
-                State::Starting(starting) => starting.end(recorded),
-                other => other,
-            };
+            let recording = &mut starting.0;
+            let recorded = ready!(
+                catch(|| recording.as_mut().poll(cx))
+                    .unwrap_or_else(|panic| Poll::Ready(Err(panic.into())))
+            );
+            if let State::Starting(starting) = std::mem::replace(&mut self.0, State::Refused(None))
+            {
+                self.0 = starting.1.recorded(recorded);
+            }
         }
         let running = match &mut self.0 {
             State::Running(running) => running,
@@ -208,6 +226,16 @@ impl Future for BodyFuture {
                     if running.runtime.is_none() {
                         running.runtime = Handle::try_current().ok();
                     }
+                    // Dropping the dispatch ends a body that is polled in
+                    // place; one that a wrapper spawned is told here.
+                    let state = running.dispatch.view.state();
+                    if state.may_give_up() {
+                        state.add_waiter(cx.waker());
+                        if state.is_given_up() {
+                            self.let_go();
+                            return Poll::Ready(ToolOutcome::aborted(true));
+                        }
+                    }
                     return Poll::Pending;
                 }
             }
@@ -219,22 +247,26 @@ impl Future for BodyFuture {
     }
 }
 
-impl Starting {
+impl Running {
+    /// The body counts as entered from here on.
+    fn entered(self) -> State {
+        self.dispatch.view.state().mark_entered();
+        State::Running(self)
+    }
+
     /// Enters the body, unless the record failed or the call was cancelled
     /// meanwhile.
-    fn end(self, recorded: Result<(), BoxError>) -> State {
-        if let Err(error) = recorded {
-            return State::Refused(Some(unrecorded(error)));
+    fn recorded(self, recorded: Result<(), BoxError>) -> State {
+        match recorded {
+            Err(error) => State::Refused(Some(unrecorded(error))),
+            Ok(()) if self.dispatch.is_cancelled() => {
+                let entered = self.dispatch.view.was_entered();
+                State::Refused(Some(ToolOutcome::aborted(entered)))
+            }
+            Ok(()) => self.entered(),
         }
-        if self.entry.dispatch.is_cancelled() {
-            let entered = self.entry.dispatch.view.was_entered();
-            return State::Refused(Some(ToolOutcome::aborted(entered)));
-        }
-        self.entry.enter(self.start)
     }
-}
 
-impl Running {
     /// Makes the outcome of a body that came to its end.
     fn end(self, ended: Result<Value, ToolOutcome>) -> ToolOutcome {
         let Self {
@@ -248,17 +280,15 @@ impl Running {
         let outcome = match (ended, dropped) {
             (Err(failure), _) => failure,
             (Ok(_), Err(panic)) => body_failure(&panic),
-            // Read after the body settled: what fired in the same poll counts.
-            (Ok(_), Ok(())) if dispatch.is_cancelled() => ToolOutcome::aborted(true),
-            (Ok(value), Ok(())) => match catch(|| definition.render(&dispatch.view, value)) {
-                Ok(Ok(rendered)) => {
+            // A value that breaks the contract is told also when the call was
+            // cancelled: a cancellation replaces successes only.
+            (Ok(value), Ok(())) => match render(&*definition, &dispatch.view, value) {
+                // Read after the body settled: what fired in the same poll counts.
+                Ok(_) if dispatch.is_cancelled() => ToolOutcome::aborted(true),
+                Ok(rendered) => {
                     ToolOutcome::rendered(&dispatch.view, rendered, dispatch.concluded())
                 }
-                Ok(Err(failure)) => failure,
-                Err(panic) => ToolOutcome::invalid_output(
-                    dispatch.view.name(),
-                    &[format!("output.render failed: {panic}")],
-                ),
+                Err(failure) => failure,
             },
         };
         drop(guard);
@@ -266,10 +296,16 @@ impl Running {
     }
 }
 
-impl Drop for BodyFuture {
-    fn drop(&mut self) {
+impl BodyFuture {
+    fn let_go(&mut self) {
         if let State::Running(running) = std::mem::replace(&mut self.0, State::Refused(None)) {
             drain::drain(running);
         }
+    }
+}
+
+impl Drop for BodyFuture {
+    fn drop(&mut self) {
+        self.let_go();
     }
 }

@@ -113,6 +113,11 @@ impl ClearedCall {
         }
     }
 
+    /// Whether the token here does not follow the caller's by itself.
+    pub(crate) fn is_detached(&self) -> bool {
+        self.replaced.is_some() && !self.fused
+    }
+
     /// Whether the caller's token or the replacement is cancelled now.
     pub fn is_cancelled(&self) -> bool {
         self.view.cancellation().is_cancelled()

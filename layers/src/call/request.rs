@@ -163,7 +163,11 @@ const MAX_REFUSED: usize = 64 * 1024;
 impl RefusedArguments {
     fn new(error: ArgumentsError, mut text: String) -> Self {
         if text.len() > MAX_REFUSED {
-            text.truncate(text.floor_char_boundary(MAX_REFUSED));
+            let mut end = MAX_REFUSED;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text.truncate(end);
         }
         Self { error, text }
     }

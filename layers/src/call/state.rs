@@ -1,7 +1,7 @@
 //! What all views of one call share.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 
@@ -35,6 +35,7 @@ pub(crate) struct CallState {
     pub(crate) first_dispatch: DispatchCell,
     pub(crate) decided_by: OnceLock<DecidedBy>,
     flags: AtomicU8,
+    children: AtomicU32,
     rare: Mutex<Option<Box<Rare>>>,
 }
 
@@ -53,6 +54,7 @@ const UNKNOWN_EFFECT: u8 = 4;
 const FIRST_DISPATCH_TAKEN: u8 = 8;
 const CONTEXTS: u8 = 16;
 const CONTEXTS_CLOSED: u8 = 32;
+const MAY_GIVE_UP: u8 = 64;
 
 impl CallState {
     pub(crate) fn new(request: crate::CallRequest, host: Arc<Host>) -> Self {
@@ -73,6 +75,7 @@ impl CallState {
             first_dispatch: DispatchCell::new(),
             decided_by: OnceLock::new(),
             flags: AtomicU8::new(0),
+            children: AtomicU32::new(0),
             rare: Mutex::new(None),
         }
     }
@@ -85,6 +88,13 @@ impl CallState {
         self.flags.fetch_or(flag, Ordering::AcqRel) & flag != 0
     }
 
+    /// Counts a call that a body makes, from 1.
+    pub(crate) fn next_child(&self) -> u32 {
+        self.children
+            .fetch_add(1, Ordering::Relaxed)
+            .wrapping_add(1)
+    }
+
     /// Whether a body has been entered, now or before.
     pub(crate) fn was_entered(&self) -> bool {
         self.flag(ENTERED)
@@ -92,6 +102,16 @@ impl CallState {
 
     pub(crate) fn mark_entered(&self) {
         self.raise(ENTERED);
+    }
+
+    /// Whether a stage may stop waiting for this call's bodies, so that they
+    /// have to listen for it.
+    pub(crate) fn may_give_up(&self) -> bool {
+        self.flag(MAY_GIVE_UP)
+    }
+
+    pub(crate) fn announce_grace(&self) {
+        self.raise(MAY_GIVE_UP);
     }
 
     /// Whether the host asked to stop waiting for this call's bodies.
@@ -102,6 +122,13 @@ impl CallState {
     pub(crate) fn give_up(&self) {
         self.raise(GIVEN_UP);
         self.wake_waiters();
+    }
+
+    /// Another attempt begins, and no body of the one before is left: what it
+    /// left behind, and that it was given up, is no longer this call's.
+    pub(crate) fn begin_attempt(&self) {
+        self.flags.fetch_and(!GIVEN_UP, Ordering::AcqRel);
+        drop(self.take_left_behind());
     }
 
     pub(crate) fn mark_effect_unknown(&self) {
@@ -124,12 +151,20 @@ impl CallState {
 
     /// Adds a context unless the dispatch has ended; says whether it was kept.
     pub(crate) fn defer(&self, context: ContextMessage) -> bool {
-        if self.flag(CONTEXTS_CLOSED) {
+        // One step, so that whoever closes the list after this sees the flag
+        // and looks under the lock.
+        let before = self.flags.fetch_or(CONTEXTS, Ordering::AcqRel);
+        if before & CONTEXTS_CLOSED != 0 {
             return false;
         }
-        self.raise(CONTEXTS);
-        self.with_rare(|rare| rare.contexts.push(context));
-        true
+        self.with_rare(|rare| {
+            // It may have been closed and emptied in between.
+            let open = !self.flag(CONTEXTS_CLOSED);
+            if open {
+                rare.contexts.push(context);
+            }
+            open
+        })
     }
 
     /// Ends the dispatch and takes the contexts that its bodies deferred.

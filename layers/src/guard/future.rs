@@ -3,12 +3,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
+use serde_json::Value;
 
 use crate::body::Settled;
 use crate::call::CallView;
+use crate::catalog::{Rendered, render};
 use crate::error::BoxError;
 use crate::outcome::ToolOutcome;
-use crate::panic::catch;
+use crate::panic::{PanicError, catch};
 use crate::result_notify::Final;
 
 pin_project! {
@@ -119,21 +121,28 @@ pub(crate) fn authored(view: &CallView, outcome: &ToolOutcome) -> Result<ToolOut
     let Some((value, concludes, contexts)) = outcome.take_value() else {
         return Ok(outcome.clone());
     };
-    let rendered = catch(|| match view.definition() {
-        None => Err(unknown(view)),
-        Some(definition) => definition.render(view, value),
-    });
-    match rendered {
-        Ok(Ok(rendered)) => {
+    match rendered_now(view, value)? {
+        Ok(rendered) => {
             Ok(ToolOutcome::rendered(view, rendered, concludes).append_contexts(contexts))
         }
-        Ok(Err(failure)) => Err(Final(failure).into()),
-        Err(panic) => Err(panic.into()),
+        Err(failure) => Err(Final(failure).into()),
     }
 }
 
+/// Renders `value` by the tool as it is registered now; the outer error is a
+/// panic of the catalog.
+pub(crate) fn rendered_now(
+    view: &CallView,
+    value: Value,
+) -> Result<Result<Rendered, ToolOutcome>, PanicError> {
+    catch(|| match view.definition() {
+        None => Err(unknown(view)),
+        Some(definition) => render(&*definition, view, value),
+    })
+}
+
 /// The failure for a tool that is gone.
-pub(crate) fn unknown(view: &CallView) -> ToolOutcome {
+fn unknown(view: &CallView) -> ToolOutcome {
     match &view.state().host.catalog {
         Some(catalog) => catalog.unknown(view),
         None => ToolOutcome::unknown_tool(view.name()),

@@ -40,7 +40,7 @@ mod service;
 mod verdict;
 
 pub use self::future::ResponseFuture;
-pub(crate) use self::future::{authored, unknown};
+pub(crate) use self::future::{authored, rendered_now};
 pub use self::layer::GuardLayer;
 pub use self::list::{GuardList, GuardRegistration};
 pub use self::service::GuardService;

@@ -9,9 +9,8 @@ use super::{Change, PostDecision, PostRequest};
 use crate::call::CallView;
 use crate::content::ContentBlock;
 use crate::error::{BoxError, Part, StageError};
-use crate::guard::unknown;
+use crate::guard::rendered_now;
 use crate::outcome::{DecidedBy, FailureKind, ToolOutcome};
-use crate::panic::catch;
 use crate::policy::{Asking, Policy};
 use crate::result_notify::Final;
 
@@ -118,11 +117,8 @@ fn apply(
         .of_kind(FailureKind::Policy)
         .by(DecidedBy::post_policy(rule))),
         Change::Value(value) => {
-            let rendered = catch(|| match view.definition() {
-                None => Err(unknown(view)),
-                Some(definition) => definition.render(view, value),
-            })
-            .map_err(|panic| StageError::new(Part::PostPolicy, panic))?;
+            let rendered = rendered_now(view, value)
+                .map_err(|panic| StageError::new(Part::PostPolicy, panic))?;
             match rendered {
                 Ok(rendered) => Ok(
                     ToolOutcome::rendered(view, rendered, outcome.concludes_turn())

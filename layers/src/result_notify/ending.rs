@@ -47,12 +47,14 @@ impl Ending {
     pub(crate) fn publish(self) -> ToolResult {
         let _in_span = self.span.clone().entered();
         let state = self.view.state();
+        let deferred = state.close_contexts();
+        // Nobody came back with an outcome: what the bodies said counts.
         let outcome = self.outcome.unwrap_or_else(|| {
             state
                 .take_left_behind()
                 .unwrap_or_else(|| ToolOutcome::aborted(state.was_entered()))
+                .after_contexts(deferred)
         });
-        state.close_contexts();
         // Cancellation never replaces a failure.
         let outcome = if outcome.is_success() && state.caller.is_cancelled() {
             ToolOutcome::aborted(state.was_entered()).with_contexts(outcome.contexts().to_vec())
@@ -77,6 +79,8 @@ impl Ending {
         if let Some(turn) = &state.turn {
             turn.done();
         }
+        // The last handle on a tool that is gone: its destructor is user code.
+        let _ = catch(|| drop(self.finalizer));
         result
     }
 }

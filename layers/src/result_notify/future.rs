@@ -14,7 +14,7 @@ use crate::body::{Settled, unrecorded};
 use crate::call::{CallRequest, CallState, CallView, ToolCall};
 use crate::error::{BoxError, pipeline_failure};
 use crate::outcome::{ErrorInfo, FailureKind, ToolOutcome, ToolResult, code};
-use crate::panic::catch;
+use crate::panic::{PanicError, catch};
 use crate::ready::ReadyCall;
 use crate::span::call_span;
 
@@ -35,6 +35,17 @@ pin_project! {
         // After the inner future, so that bodies are let go of first.
         ending: EndingGuard,
     }
+
+    impl<S> PinnedDrop for ResponseFuture<S>
+    where
+        S: Service<ToolCall>,
+    {
+        // What is inside is user code: its panic must neither reach whoever
+        // drops a call nor keep the call from its ending.
+        fn drop(this: Pin<&mut Self>) {
+            let _ = catch(|| this.project().state.set(State::Done));
+        }
+    }
 }
 
 type Recording = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
@@ -45,8 +56,8 @@ pin_project! {
     where
         S: Service<ToolCall>,
     {
-        Intake { service: Option<S> },
-        Recording { recording: Recording, service: Option<S> },
+        Intake { service: Option<Result<S, PanicError>> },
+        Recording { recording: Recording, service: Option<Result<S, PanicError>> },
         Calling { #[pin] calling: ReadyCall<S, ToolCall> },
         // From here on the inner future is gone.
         Committing,
@@ -56,7 +67,11 @@ pin_project! {
 }
 
 impl<S: Service<ToolCall>> ResponseFuture<S> {
-    pub(super) fn new(service: S, host: Arc<Host>, request: CallRequest) -> Self {
+    pub(super) fn new(
+        service: Result<S, PanicError>,
+        host: Arc<Host>,
+        request: CallRequest,
+    ) -> Self {
         let view = CallView(Arc::new(CallState::new(request, host.clone())));
         let finalizer = catch(|| view.look_up()).ok().flatten();
         let span = call_span(&view, finalizer.is_some());
@@ -111,9 +126,6 @@ where
             ending.outcome = Some(outcome);
             // Dropping the inner future is user code as well.
             let _ = catch(|| this.state.as_mut().set(State::Committing));
-            if let Some(turn) = &ending.view.state().turn {
-                turn.settle();
-            }
         }
     }
 }
@@ -134,7 +146,8 @@ where
         match self.as_mut().project() {
             StateProj::Intake { service } => {
                 let recorded = match &ending.host.recorder {
-                    Some(recorder) => recorder.call(&ending.view),
+                    Some(recorder) => catch(|| recorder.call(&ending.view))
+                        .unwrap_or_else(|panic| Recorded::Now(Err(panic.into()))),
                     None => Recorded::Now(Ok(())),
                 };
                 match recorded {
@@ -150,24 +163,37 @@ where
                     }
                 }
             }
-            StateProj::Recording { recording, service } => match recording.as_mut().poll(cx) {
-                Poll::Pending => Step::Pending,
-                Poll::Ready(Err(error)) => Step::Ended(unrecorded(error)),
-                Poll::Ready(Ok(())) => {
-                    let service = service.take();
-                    self.begin(ending, service)
+            StateProj::Recording { recording, service } => {
+                match catch(|| recording.as_mut().poll(cx))
+                    .unwrap_or_else(|panic| Poll::Ready(Err(panic.into())))
+                {
+                    Poll::Pending => Step::Pending,
+                    Poll::Ready(Err(error)) => Step::Ended(unrecorded(error)),
+                    Poll::Ready(Ok(())) => {
+                        let service = service.take();
+                        self.begin(ending, service)
+                    }
                 }
-            },
+            }
             StateProj::Calling { calling } => match calling.poll(cx) {
                 Poll::Pending => Step::Pending,
                 Poll::Ready(Ok(outcome)) => Step::Ended(rendered(&ending.view, outcome)),
                 Poll::Ready(Err(error)) => Step::Ended(failure(error.into())),
             },
             StateProj::Committing => {
-                if let Some(turn) = &ending.view.state().turn
-                    && turn.poll_commit(cx).is_pending()
-                {
-                    return Step::Pending;
+                if let Some(turn) = &ending.view.state().turn {
+                    // A body that was let go of on the way here, by a panic
+                    // for instance, still holds its place in the batch.
+                    let settled = Settled::wait(&ending.view);
+                    if settled
+                        .is_some_and(|mut settled| Pin::new(&mut settled).poll(cx).is_pending())
+                    {
+                        return Step::Pending;
+                    }
+                    turn.settle();
+                    if turn.poll_commit(cx).is_pending() {
+                        return Step::Pending;
+                    }
                 }
                 // Only now may no further body begin: one that does is waited
                 // for below, one that comes later is refused.
@@ -190,7 +216,11 @@ where
     }
 
     /// Refuses what can never run, and starts what can.
-    fn begin(mut self: Pin<&mut Self>, ending: &mut Ending, service: Option<S>) -> Step {
+    fn begin(
+        mut self: Pin<&mut Self>,
+        ending: &mut Ending,
+        service: Option<Result<S, PanicError>>,
+    ) -> Step {
         let view = &ending.view;
         if let Err(refused) = &view.state().arguments {
             return Step::Ended(unkept(&refused.error));
@@ -206,7 +236,10 @@ where
             return Step::Ended(refusal);
         }
         let call = ToolCall::mint(view.state().clone());
-        let service = service.expect("the way in is taken once");
+        let service = match service.expect("the way in is taken once") {
+            Ok(service) => service,
+            Err(panic) => return Step::Ended(pipeline_failure(&panic)),
+        };
         self.set(Self::Calling {
             calling: ReadyCall::new(service, call),
         });

@@ -9,6 +9,7 @@ use super::{Host, ResponseFuture};
 use crate::call::{CallRequest, ToolCall};
 use crate::error::BoxError;
 use crate::outcome::{ToolOutcome, ToolResult};
+use crate::panic::catch;
 
 /// Mints calls and publishes their results.
 #[derive(Clone)]
@@ -39,7 +40,9 @@ where
     }
 
     fn call(&mut self, request: CallRequest) -> Self::Future {
-        ResponseFuture::new(self.inner.clone(), self.host.clone(), request)
+        // Caught, because a panic here would kill the worker of a buffer.
+        let service = catch(|| self.inner.clone());
+        ResponseFuture::new(service, self.host.clone(), request)
     }
 }
 

@@ -79,6 +79,7 @@ where
                     let (Some((service, call)), true) = (&*this.spare, go_on) else {
                         return Poll::Ready(Ok(outcome));
                     };
+                    call.view().state().begin_attempt();
                     let calling = ReadyCall::new(service.clone(), call.reissue());
                     this.state.set(State::Again { calling });
                     continue;
@@ -123,6 +124,9 @@ pin_project! {
         sleep: Option<Sleep>,
         #[pin]
         cancelled: WaitForCancellationFutureOwned,
+        // Where an around stage put a token in the caller's place.
+        #[pin]
+        caller: Option<WaitForCancellationFutureOwned>,
     }
 }
 
@@ -132,6 +136,9 @@ impl Pause {
             // No timer for no pause: the stage then works outside a runtime.
             sleep: (!pause.is_zero()).then(|| tokio::time::sleep(pause)),
             cancelled: call.cancellation().clone().cancelled_owned(),
+            caller: call
+                .is_detached()
+                .then(|| call.view().cancellation().clone().cancelled_owned()),
         }
     }
 }
@@ -141,7 +148,10 @@ impl Future for Pause {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
         let this = self.project();
-        if this.cancelled.poll(cx).is_ready() {
+        let caller = this.caller.as_pin_mut();
+        if this.cancelled.poll(cx).is_ready()
+            || caller.is_some_and(|caller| caller.poll(cx).is_ready())
+        {
             return Poll::Ready(false);
         }
         match this.sleep.as_pin_mut() {

@@ -37,6 +37,9 @@ where
             return ResponseFuture::untimed(self.inner.call(call));
         };
         let view = call.view().clone();
+        if self.config.grace.is_some() {
+            view.state().announce_grace();
+        }
         let upstream = call.cancellation().clone();
         let token = upstream.child_token();
         let future = self.inner.call(call.with_child(token.clone()));

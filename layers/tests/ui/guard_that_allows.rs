@@ -1,0 +1,8 @@
+//! A guard denies or abstains.
+
+use toolfall_layers::{CallView, Decision, GuardLayer};
+
+fn main() {
+    let _ = GuardLayer::new(|_: &CallView| Decision::Allow);
+    let _ = GuardLayer::new(|_: &CallView| true);
+}

@@ -1,0 +1,196 @@
+//! The live list of answerers.
+
+use std::fmt;
+use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use tokio_util::sync::CancellationToken;
+use toolfall_layers::policy::{Answer, Asked, IntoAnswer, Policy};
+use toolfall_layers::{ApprovalOutcome, ApprovalRequest, BoxError, Scope};
+
+use super::audit::Trail;
+use super::question::Question;
+use super::{ApprovalAudit, ApprovalMode};
+use crate::policy::{ListenerRegistration, Listeners};
+
+pub(super) type Answerer = dyn Fn(
+        ApprovalRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<ApprovalOutcome>, BoxError>> + Send>>
+    + Send
+    + Sync;
+
+/// An approver that asks a live list of answerers in order.
+///
+/// An answerer gives an outcome, or `None` to leave the question to the next.
+/// The first outcome counts; if nobody gives one the answer is `unavailable`,
+/// and so it is if an answerer fails or panics. Nothing is remembered: every
+/// question is asked anew.
+///
+/// Cancelled calls are settled as `cancelled`: at once, without anybody being
+/// asked, or, while a question is open, without waiting for the answerer,
+/// whose future is dropped. The mode is read before each question and is no
+/// answerer, so no order of answerers gets around [`ApprovalMode::Never`].
+///
+/// See the [module docs](super) for an example. Clones share everything.
+#[derive(Clone)]
+pub struct Answerers(Arc<Inner>);
+
+struct Inner {
+    answerers: Arc<Listeners<Answerer>>,
+    audit: Option<Arc<dyn ApprovalAudit>>,
+    never: AtomicBool,
+    closed: CancellationToken,
+}
+
+impl Default for Answerers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Answerers {
+    /// An empty list that keeps no trail.
+    pub fn new() -> Self {
+        Self::with(None)
+    }
+
+    /// An empty list whose questions leave their trail in `audit`.
+    pub fn audited(audit: Arc<dyn ApprovalAudit>) -> Self {
+        Self::with(Some(audit))
+    }
+
+    fn with(audit: Option<Arc<dyn ApprovalAudit>>) -> Self {
+        Self(Arc::new(Inner {
+            answerers: Listeners::new(),
+            audit,
+            never: AtomicBool::new(false),
+            closed: CancellationToken::new(),
+        }))
+    }
+
+    /// Adds an answerer after those added before.
+    ///
+    /// It returns an `Option<ApprovalOutcome>` or a result of one.
+    pub fn register<F, Fut, R>(&self, answerer: F) -> ListenerRegistration
+    where
+        F: Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoAnswer<Option<ApprovalOutcome>> + 'static,
+    {
+        self.insert(answerer, None, false)
+    }
+
+    /// Adds an answerer before all those added so far.
+    pub fn register_first<F, Fut, R>(&self, answerer: F) -> ListenerRegistration
+    where
+        F: Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoAnswer<Option<ApprovalOutcome>> + 'static,
+    {
+        self.insert(answerer, None, true)
+    }
+
+    /// Adds an answerer for the calls from `scope` and from scopes nested in
+    /// it, and nobody else's.
+    pub fn register_in<F, Fut, R>(&self, scope: &Scope, answerer: F) -> ListenerRegistration
+    where
+        F: Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoAnswer<Option<ApprovalOutcome>> + 'static,
+    {
+        self.insert(answerer, Some(scope.clone()), false)
+    }
+
+    fn insert<F, Fut, R>(
+        &self,
+        answerer: F,
+        scope: Option<Scope>,
+        first: bool,
+    ) -> ListenerRegistration
+    where
+        F: Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoAnswer<Option<ApprovalOutcome>> + 'static,
+    {
+        let answerer: Arc<Answerer> = Arc::new(move |request| {
+            let answer = answerer(request);
+            Box::pin(async move { answer.await.into_answer() })
+        });
+        self.0.answerers.insert(answerer, scope, first)
+    }
+
+    /// Whether questions are asked from now on. Open ones stay open.
+    pub fn set_mode(&self, mode: ApprovalMode) {
+        let never = mode == ApprovalMode::Never;
+        self.0.never.store(never, Ordering::SeqCst);
+    }
+
+    /// Whether questions are asked.
+    pub fn mode(&self) -> ApprovalMode {
+        if self.0.never.load(Ordering::SeqCst) {
+            ApprovalMode::Never
+        } else {
+            ApprovalMode::Ask
+        }
+    }
+
+    /// Settles every open question as `cancelled`; later ones are
+    /// `unavailable`. There is no way back.
+    pub fn close(&self) {
+        self.0.closed.cancel();
+    }
+
+    /// The outcome of a question that need not be asked.
+    fn settled(&self, request: &ApprovalRequest) -> Option<ApprovalOutcome> {
+        if request.cancellation().is_cancelled() {
+            Some(ApprovalOutcome::Cancelled)
+        } else if self.mode() == ApprovalMode::Never {
+            Some(ApprovalOutcome::Rejected)
+        } else if self.0.closed.is_cancelled() {
+            Some(ApprovalOutcome::Unavailable)
+        } else {
+            None
+        }
+    }
+}
+
+impl Policy<ApprovalRequest, ApprovalOutcome> for Answerers {
+    type Future = Question;
+
+    fn ask(&self, request: &ApprovalRequest) -> Asked<ApprovalOutcome, Question> {
+        let trail = match Trail::begin(self.0.audit.clone(), question_id(), request.clone()) {
+            Ok(trail) => trail,
+            Err(error) => return Answer::Now(Err(error)),
+        };
+        match self.settled(request) {
+            Some(outcome) => Answer::Now(trail.end(outcome)),
+            None => Answer::Later(Question::new(
+                trail,
+                self.0.answerers.heard(),
+                self.0.closed.clone(),
+            )),
+        }
+    }
+}
+
+/// A question's id. The first half tells processes apart that write one log
+/// one after the other.
+fn question_id() -> String {
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let process = PROCESS.get_or_init(|| RandomState::new().hash_one(()));
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("ask-{process:016x}-{number}")
+}
+
+impl fmt::Debug for Answerers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answerers")
+            .field("len", &self.0.answerers.len())
+            .field("mode", &self.mode())
+            .finish_non_exhaustive()
+    }
+}

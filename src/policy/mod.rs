@@ -1,0 +1,15 @@
+//! Policies to put into the decision stages.
+//!
+//! [`Waterfall`] is a live list of listeners inside one stage: each delegates
+//! to the next or answers itself, so an outer listener may overrule an inner
+//! one. What must not be overruled belongs in a
+//! [`GuardLayer`](crate::GuardLayer), or in a stage of its own.
+
+mod contained;
+mod listeners;
+mod waterfall;
+
+pub(crate) use self::contained::Contained;
+pub(crate) use self::listeners::{Heard, Listeners};
+pub use self::listeners::{ListenerRegistration, Subject};
+pub use self::waterfall::{Delegated, Next, Waterfall};
