@@ -123,6 +123,49 @@ async fn the_callers_own_value_stays_the_callers() {
     assert_eq!(mine, json!({"list": [1, 2]}));
 }
 
+/// Another number every time it is read.
+struct Drifting(Counter);
+
+impl Serialize for Drifting {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.add();
+        let read = u64::try_from(self.0.get()).unwrap_or(u64::MAX);
+        std::collections::BTreeMap::from([("read", read)]).serialize(serializer)
+    }
+}
+
+/// conformance: EXEC-15
+#[tokio::test]
+async fn what_a_caller_hands_over_is_read_once() {
+    let seen = Log::<Value>::default();
+    let [pre, observer] = std::array::from_fn(|_| seen.clone());
+    let pipeline = Pipeline::builder(registry([echo("echo")]))
+        .pre_decision(move |call: &CallView| {
+            pre.push(call.arguments().unwrap().value().clone());
+            Decision::Allow
+        })
+        .observer(move |call: &CallView, _: &ToolResult| {
+            observer.push(call.arguments().unwrap().value().clone());
+        })
+        .build();
+    let drifting = Drifting(Counter::default());
+    let result = pipeline.run(request("echo", Arguments::from_serialize(&drifting))).await;
+    assert_eq!(drifting.0.get(), 1);
+    assert_eq!(result.value(), Some(&json!({"read": 1})));
+    assert_eq!(seen.take(), [json!({"read": 1}), json!({"read": 1})]);
+}
+
+/// conformance: EXEC-48
+#[tokio::test]
+async fn a_body_closure_needs_no_word_about_its_context() {
+    let tool = tool_fn("t", "", |_: Value, ctx| async move {
+        let token: &CancellationToken = ctx.cancellation();
+        Ok::<_, BoxError>(token.is_cancelled())
+    });
+    let pipeline = Pipeline::builder(registry([tool])).build();
+    assert_eq!(pipeline.run(request("t", "{}")).await.text(), "false");
+}
+
 /// A map whose keys are no strings.
 #[derive(Serialize)]
 struct Keyed(std::collections::BTreeMap<(u8, u8), u8>);

@@ -9,7 +9,7 @@ use support::{Counter, Log, echo, registry, request, returns};
 use tokio_util::sync::CancellationToken;
 use toolfall::{
     CallView, CodedError, Decision, Denial, Effect, FailureKind, GuardList,
-    GuardRegistration, Pipeline, PostDecision, PostRequest, Registry, ToolOutcome,
+    GuardRegistration, Pipeline, PostDecision, PostRequest, Registry, ToolOutcome, ToolResult,
     tool_fn,
 };
 
@@ -20,7 +20,7 @@ fn traced(
     decide: impl Fn(&CallView) -> Result<Decision, CodedError> + Clone + Send + Sync + 'static,
     guard: impl Fn(&CallView) -> Result<Option<Denial>, CodedError> + Clone + Send + Sync + 'static,
 ) -> toolfall::pipeline::BoxPipeline {
-    let [pre, guarded, around, post] = std::array::from_fn(|_| log.clone());
+    let [pre, guarded, around, post, told] = std::array::from_fn(|_| log.clone());
     Pipeline::builder(registry)
         .pre_decision(move |call: &CallView| {
             pre.push("pre");
@@ -38,11 +38,12 @@ fn traced(
             post.push("post");
             PostDecision::accept()
         })
+        .observer(move |_: &CallView, _: &ToolResult| told.push("notify"))
         .build()
         .boxed()
 }
 
-/// conformance: PRE-01, PRE-02, PRE-03, PRE-04, PRE-05, PRE-11, PRE-12, PRE-23, GUARD-01,
+/// conformance: EXEC-50, PRE-01, PRE-02, PRE-03, PRE-04, PRE-05, PRE-11, PRE-12, PRE-23, GUARD-01,
 /// GUARD-02, GUARD-13, GUARD-15, GUARD-16, GUARD-20, OUT-19, OUT-26
 #[tokio::test]
 async fn what_a_policy_says_is_what_the_model_reads() {
@@ -80,7 +81,9 @@ async fn what_a_policy_says_is_what_the_model_reads() {
         let ran = runs.get();
         let result = pipeline.call(id, "t", "{}", CancellationToken::new()).await;
         assert_eq!((result.text().as_str(), result.code(), result.kind()), (text, code, kind), "{id}");
-        assert_eq!(log.take(), stages, "{id}");
+        let mut reached = log.take();
+        assert_eq!(reached.pop().as_deref(), Some("notify"), "{id}");
+        assert_eq!(reached, stages, "{id}");
         assert_eq!(runs.get() - ran, usize::from(text == "ran"), "{id}");
         assert!(!result.is_error() || result.effect() == Effect::NotStarted, "{id}");
         assert_eq!(result.message().map(|message| format!("Error: {message}")), result.is_error().then(|| text.to_owned()));

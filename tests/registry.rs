@@ -74,6 +74,23 @@ fn a_name_is_taken_once() {
     }
 }
 
+/// conformance: REG-06, SCHEMA-38
+#[test]
+fn parameters_that_cannot_be_kept_are_refused_when_they_come() {
+    let mut parameters = json!({"type": "string"});
+    for _ in 0..200 {
+        parameters = json!({ "not": parameters });
+    }
+    let tool = raw_tool("lossy-schema", "", parameters, |_: Arguments, _: ToolContext| async {
+        Ok::<Value, BoxError>(Value::Null)
+    });
+    let registry = Registry::new();
+    let error = registry.register(tool).map(drop).unwrap_err();
+    let told = "tool \"lossy-schema\" parameters must be lossless JSON before schema projection";
+    assert!(error.to_string().starts_with(told), "{error}");
+    assert!(registry.schemas(None).is_empty());
+}
+
 /// conformance: REG-11, REG-12, REG-15, REG-16
 #[test]
 fn dropping_a_registration_takes_exactly_that_tool_away() {
