@@ -127,6 +127,7 @@ fn arguments_are_told_exactly_what_is_wrong() {
 
 /// conformance: ARGS-18, ARGS-23, ARGS-24, JSON-15, JSON-18, JSON-19, JSON-20, JSON-21, JSON-22,
 /// JSON-24, JSON-26, JSON-27
+#[allow(clippy::too_many_lines, reason = "one table")]
 #[test]
 fn values_are_told_exactly_what_is_wrong() {
     let mut file = object(
@@ -182,6 +183,9 @@ fn values_are_told_exactly_what_is_wrong() {
             json!(9_007_199_254_740_993_u64),
             &[],
         ),
+        (json!({"type": "integer"}), json!(1000.0), &[]),
+        (json!({"type": "integer"}), json!(-0.0), &[]),
+        (json!({"type": "number"}), json!(-0.0), &[]),
         (json!({"enum": [1.0]}), json!(1), &[]),
         (json!({"const": 1}), json!(1.0), &[]),
         (

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{Counter, Log, any_object, context, delegate, registry, request, returns, texts, wrapper};
+use support::{
+    Counter, Log, any_object, context, delegate, registry, request, returns, texts, wrapper,
+};
 use tokio_util::sync::CancellationToken;
 use toolfall::{
     Arguments, BoxError, Call as _, CodedError, ContentBlock, Effect, ErrorInfo, Pipeline,
@@ -18,7 +20,12 @@ use toolfall::{
 fn text(name: &'static str, runs: &Counter) -> ToolDef {
     returns(name, "body".into(), runs)
         .output_schema(json!({"type": "string"}))
-        .render(|value| Ok(vec![ContentBlock::text(format!("<{}>", value.as_str().unwrap()))]))
+        .render(|value| {
+            Ok(vec![ContentBlock::text(format!(
+                "<{}>",
+                value.as_str().unwrap()
+            ))])
+        })
         .presentation_meta(|value| Ok(json!({ "of": value })))
 }
 
@@ -27,10 +34,15 @@ fn text(name: &'static str, runs: &Counter) -> ToolDef {
 async fn a_call_falls_through_the_stages_in_their_order() {
     let log = Log::<String>::default();
     let [pre, outer, inner, body, post] = std::array::from_fn(|_| log.clone());
-    let tool = raw_tool("t", "", any_object(), move |_: Arguments, _: ToolContext| {
-        body.push("body");
-        async { Ok::<Value, BoxError>(1.into()) }
-    });
+    let tool = raw_tool(
+        "t",
+        "",
+        any_object(),
+        move |_: Arguments, _: ToolContext| {
+            body.push("body");
+            async { Ok::<Value, BoxError>(1.into()) }
+        },
+    );
     let onion = move |log: Log, name: &'static str| {
         wrapper(move |call, inside| {
             let log = log.clone();
@@ -47,10 +59,12 @@ async fn a_call_falls_through_the_stages_in_their_order() {
             pre.push("pre");
             toolfall::Decision::Allow
         })
-        .around(tower::util::MapRequestLayer::new(move |call: toolfall::ClearedCall| {
-            outer.push("outer");
-            call
-        }))
+        .around(tower::util::MapRequestLayer::new(
+            move |call: toolfall::ClearedCall| {
+                outer.push("outer");
+                call
+            },
+        ))
         .around(onion(inner, "inner"))
         .post_execute(move |_: &PostRequest| {
             post.push("post");
@@ -58,7 +72,17 @@ async fn a_call_falls_through_the_stages_in_their_order() {
         })
         .build();
     pipeline.run(request("t", "{}")).await;
-    assert_eq!(log.take(), ["pre", "outer", "inner before", "body", "inner after", "post"]);
+    assert_eq!(
+        log.take(),
+        [
+            "pre",
+            "outer",
+            "inner before",
+            "body",
+            "inner after",
+            "post"
+        ]
+    );
 }
 
 /// conformance: DISP-02, DISP-03, DISP-33, OUT-20
@@ -67,10 +91,15 @@ async fn a_wrapper_and_the_post_stage_see_a_failure_and_no_raw_error() {
     for panics in [false, true] {
         let seen = Log::<String>::default();
         let [around, posted] = std::array::from_fn(|_| seen.clone());
-        let tool = raw_tool("t", "", any_object(), move |_: Arguments, _: ToolContext| async move {
-            assert!(!panics, "it fell");
-            Err::<Value, _>(CodedError::new("DiskError", "DISK", "it broke"))
-        });
+        let tool = raw_tool(
+            "t",
+            "",
+            any_object(),
+            move |_: Arguments, _: ToolContext| async move {
+                assert!(!panics, "it fell");
+                Err::<Value, _>(CodedError::new("DiskError", "DISK", "it broke"))
+            },
+        );
         let told = |outcome: &ToolOutcome| format!("{:?} {:?}", outcome.message(), outcome.code());
         let pipeline = Pipeline::builder(registry([tool]))
             .around(wrapper(move |call, inner| {
@@ -93,26 +122,37 @@ async fn a_wrapper_and_the_post_stage_see_a_failure_and_no_raw_error() {
             "Some(\"it broke\") Some(\"DISK\")"
         };
         assert_eq!(seen.take(), [expected, expected]);
-        assert_eq!(result.message(), Some(if panics { "it fell" } else { "it broke" }));
+        assert_eq!(
+            result.message(),
+            Some(if panics { "it fell" } else { "it broke" })
+        );
     }
 }
 
 /// conformance: DISP-04, DISP-05, DISP-06, DISP-07, DISP-08, DISP-09, DISP-12, DISP-13, DISP-34,
 /// DISP-37, POST-19, OUT-16, OUT-17, OUT-21, CTX-06
+#[allow(clippy::too_many_lines, reason = "one table")]
 #[tokio::test]
 async fn what_a_wrapper_makes_is_judged_and_what_it_passes_on_is_trusted() {
     let (runs, renders, posts) = (Counter::default(), Counter::default(), Counter::default());
-    let [count_runs, count_renders, count_posts] =
-        [runs.clone(), renders.clone(), posts.clone()];
-    let tool = raw_tool("t", "", any_object(), move |_: Arguments, ctx: ToolContext| {
-        count_runs.add();
-        ctx.defer_context(context("body's"));
-        async { Ok::<Value, BoxError>("body".into()) }
-    })
+    let [count_runs, count_renders, count_posts] = [runs.clone(), renders.clone(), posts.clone()];
+    let tool = raw_tool(
+        "t",
+        "",
+        any_object(),
+        move |_: Arguments, ctx: ToolContext| {
+            count_runs.add();
+            ctx.defer_context(context("body's"));
+            async { Ok::<Value, BoxError>("body".into()) }
+        },
+    )
     .output_schema(json!({"type": "string"}))
     .render(move |value| {
         count_renders.add();
-        Ok(vec![ContentBlock::text(format!("<{}>", value.as_str().unwrap()))])
+        Ok(vec![ContentBlock::text(format!(
+            "<{}>",
+            value.as_str().unwrap()
+        ))])
     });
     let pipeline = Pipeline::builder(registry([tool]))
         .around(wrapper(|call, inner| async move {
@@ -135,7 +175,9 @@ async fn what_a_wrapper_makes_is_judged_and_what_it_passes_on_is_trusted() {
                     delegate(inner, call).await?;
                     panic!("wrapper fell")
                 }
-                "copy" => delegate(inner, call).await?.with_context(context("wrapper's")),
+                "copy" => delegate(inner, call)
+                    .await?
+                    .with_context(context("wrapper's")),
                 "drawn" => delegate(inner, call).await?.with_content(shown),
                 "ignored" => {
                     let outcome = delegate(inner, call).await?;
@@ -169,14 +211,29 @@ async fn what_a_wrapper_makes_is_judged_and_what_it_passes_on_is_trusted() {
         let result = pipeline.call(id, "t", "{}", CancellationToken::new()).await;
         assert_eq!(result.text(), text, "{id}");
         assert_eq!(texts(result.contexts()), contexts, "{id}");
-        let after = (runs.get() - before.0, renders.get() - before.1, posts.get() - before.2);
-        assert_eq!(after, (ran, rendered, posted), "{id}: ran, rendered, posted");
+        let after = (
+            runs.get() - before.0,
+            renders.get() - before.1,
+            posts.get() - before.2,
+        );
+        assert_eq!(
+            after,
+            (ran, rendered, posted),
+            "{id}: ran, rendered, posted"
+        );
         assert_eq!(result.value().is_some(), !result.is_error());
         if id == "failure" {
-            assert_eq!((result.code(), result.message()), (Some("MINE"), Some("not today")));
+            assert_eq!(
+                (result.code(), result.message()),
+                (Some("MINE"), Some("not today"))
+            );
             assert_eq!(result.meta(), Some(&json!({"m": 1})));
         }
-        let expected = if ran == 1 { Effect::Stopped } else { Effect::NotStarted };
+        let expected = if ran == 1 {
+            Effect::Stopped
+        } else {
+            Effect::NotStarted
+        };
         assert_eq!(result.effect(), expected, "{id}");
     }
 }
@@ -192,14 +249,12 @@ async fn a_result_is_trusted_only_for_the_call_that_made_it() {
             let cached = cached.clone();
             async move {
                 let known = cached.lock().unwrap().clone();
-                match known {
-                    Some(outcome) => Ok(outcome),
-                    None => {
-                        let outcome = delegate(inner, call).await?;
-                        *cached.lock().unwrap() = Some(outcome.clone());
-                        Ok(outcome)
-                    }
+                if let Some(outcome) = known {
+                    return Ok(outcome);
                 }
+                let outcome = delegate(inner, call).await?;
+                *cached.lock().unwrap() = Some(outcome.clone());
+                Ok(outcome)
             }
         }))
         .build();
@@ -253,7 +308,10 @@ async fn a_tool_that_left_is_unknown_from_then_on() {
         let result = pipeline.run(request("echo", "{}")).await;
         assert_eq!(result.message(), Some("unknown tool \"echo\""), "{stage}");
         let info = result.info().unwrap();
-        assert_eq!((info.name(), info.code()), ("ToolNotFoundError", code::UNKNOWN_TOOL));
+        assert_eq!(
+            (info.name(), info.code()),
+            ("ToolNotFoundError", code::UNKNOWN_TOOL)
+        );
         assert_eq!(runs.get(), usize::from(stage == "post"));
     }
 }
@@ -265,15 +323,26 @@ async fn a_replaced_token_is_seen_inside_only() {
     let mine = CancellationToken::new();
     let replacement = mine.clone();
     let seen = tokens.clone();
-    let tool = raw_tool("t", "", any_object(), |_: Arguments, ctx: ToolContext| async move {
-        assert!(!ctx.cancellation().is_cancelled());
-        Ok::<Value, BoxError>(1.into())
-    });
+    let tool = raw_tool(
+        "t",
+        "",
+        any_object(),
+        |_: Arguments, ctx: ToolContext| async move {
+            assert!(!ctx.cancellation().is_cancelled());
+            Ok::<Value, BoxError>(1.into())
+        },
+    );
     let pipeline = Pipeline::builder(registry([tool]))
         .around(wrapper(move |call, inner| {
-            seen.push((call.cancellation().clone(), call.view().cancellation().clone()));
+            seen.push((
+                call.cancellation().clone(),
+                call.view().cancellation().clone(),
+            ));
             let replaced = call.with_cancellation(replacement.clone());
-            seen.push((replaced.cancellation().clone(), replaced.view().cancellation().clone()));
+            seen.push((
+                replaced.cancellation().clone(),
+                replaced.view().cancellation().clone(),
+            ));
             delegate(inner, replaced)
         }))
         .post_execute(|post: &PostRequest| {
@@ -295,14 +364,19 @@ async fn a_replaced_token_is_seen_inside_only() {
 /// Waits for its token and then returns normally.
 fn obedient(entered: &Counter) -> ToolDef {
     let entered = entered.clone();
-    raw_tool("wait", "", any_object(), move |_: Arguments, ctx: ToolContext| {
-        let entered = entered.clone();
-        async move {
-            entered.add();
-            ctx.cancellation().cancelled().await;
-            Ok::<Value, BoxError>("stopped".into())
-        }
-    })
+    raw_tool(
+        "wait",
+        "",
+        any_object(),
+        move |_: Arguments, ctx: ToolContext| {
+            let entered = entered.clone();
+            async move {
+                entered.add();
+                ctx.cancellation().cancelled().await;
+                Ok::<Value, BoxError>("stopped".into())
+            }
+        },
+    )
 }
 
 /// conformance: DISP-17, DISP-18, DISP-21, DISP-22, DISP-23, DISP-39
@@ -333,7 +407,10 @@ async fn a_wrapper_can_never_detach_the_caller() {
     caller.cancel();
     assert!(call.is_woken());
     let result = call.await;
-    assert_eq!((result.text().as_str(), mine.is_cancelled()), ("Error: tool call aborted", false));
+    assert_eq!(
+        (result.text().as_str(), mine.is_cancelled()),
+        ("Error: tool call aborted", false)
+    );
     assert_eq!((inside.take().len(), entered.get()), (1, 1));
 
     // The caller cancels while the wrapper still waits.
@@ -342,7 +419,10 @@ async fn a_wrapper_can_never_detach_the_caller() {
     assert!(call.poll().is_pending());
     caller.cancel();
     assert_eq!(call.await.code(), Some(code::ABORTED_BEFORE_DISPATCH));
-    assert_eq!((inside.take(), entered.get()), (vec!["ABORTED_BEFORE_DISPATCH".to_owned()], 1));
+    assert_eq!(
+        (inside.take(), entered.get()),
+        (vec!["ABORTED_BEFORE_DISPATCH".to_owned()], 1)
+    );
 
     // The wrapper's own token: the running body stops as well.
     let mut call =
@@ -350,7 +430,10 @@ async fn a_wrapper_can_never_detach_the_caller() {
     assert!(call.poll().is_pending());
     mine.cancel();
     assert_eq!(call.await.text(), "Error: tool call aborted");
-    assert_eq!((inside.take(), entered.get()), (vec!["ABORTED".to_owned()], 2));
+    assert_eq!(
+        (inside.take(), entered.get()),
+        (vec!["ABORTED".to_owned()], 2)
+    );
 
     // And is asked before the tool is looked for.
     for name in ["wait", "nobody"] {
@@ -371,7 +454,10 @@ async fn a_wrapper_that_fails_after_a_cancellation_keeps_its_failure() {
         }))
         .build();
     let result = pipeline.run(request("t", "{}")).await;
-    assert_eq!((result.text().as_str(), result.code()), ("Error: wrapper broke", Some("WRAP")));
+    assert_eq!(
+        (result.text().as_str(), result.code()),
+        ("Error: wrapper broke", Some("WRAP"))
+    );
 }
 
 /// conformance: DISP-27, DISP-30, DISP-31
@@ -379,23 +465,30 @@ async fn a_wrapper_that_fails_after_a_cancellation_keeps_its_failure() {
 async fn a_retry_runs_everything_inside_it_again() {
     let (runs, wraps) = (Counter::default(), Counter::default());
     let [count_runs, count_wraps] = [runs.clone(), wraps.clone()];
-    let tool = raw_tool("t", "", any_object(), move |_: Arguments, _: ToolContext| {
-        count_runs.add();
-        let attempt = count_runs.get();
-        async move {
-            match attempt {
-                1 | 2 => Err("not yet"),
-                _ => Ok(Value::from(attempt)),
+    let tool = raw_tool(
+        "t",
+        "",
+        any_object(),
+        move |_: Arguments, _: ToolContext| {
+            count_runs.add();
+            let attempt = count_runs.get();
+            async move {
+                match attempt {
+                    1 | 2 => Err("not yet"),
+                    _ => Ok(Value::from(attempt)),
+                }
             }
-        }
-    })
+        },
+    )
     .repeatable();
     let pipeline = Pipeline::builder(registry([tool]))
         .retry(RetryLayer::new(std::num::NonZeroU32::new(3).unwrap()))
-        .around(tower::util::MapRequestLayer::new(move |call: toolfall::ClearedCall| {
-            count_wraps.add();
-            call
-        }))
+        .around(tower::util::MapRequestLayer::new(
+            move |call: toolfall::ClearedCall| {
+                count_wraps.add();
+                call
+            },
+        ))
         .build();
     assert_eq!(pipeline.run(request("t", "{}")).await.text(), "3");
     assert_eq!((runs.get(), wraps.get()), (3, 3));
@@ -406,17 +499,22 @@ async fn a_retry_runs_everything_inside_it_again() {
 async fn bodies_that_a_wrapper_leaves_are_seen_to_their_end() {
     let (entered, ended) = (Counter::default(), Counter::default());
     let [count_entered, count_ended] = [entered.clone(), ended.clone()];
-    let tool = raw_tool("slow", "", any_object(), move |_: Arguments, ctx: ToolContext| {
-        let (entered, ended) = (count_entered.clone(), count_ended.clone());
-        async move {
-            entered.add();
-            ctx.defer_context(context(&format!("body {}", entered.get())));
-            ctx.cancellation().cancelled().await;
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            ended.add();
-            Ok::<Value, BoxError>("stopped".into())
-        }
-    });
+    let tool = raw_tool(
+        "slow",
+        "",
+        any_object(),
+        move |_: Arguments, ctx: ToolContext| {
+            let (entered, ended) = (count_entered.clone(), count_ended.clone());
+            async move {
+                entered.add();
+                ctx.defer_context(context(&format!("body {}", entered.get())));
+                ctx.cancellation().cancelled().await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                ended.add();
+                Ok::<Value, BoxError>("stopped".into())
+            }
+        },
+    );
     let pipeline = Pipeline::builder(registry([tool]))
         .around(wrapper(|call, inner| async move {
             let dropped = tokio::time::timeout(Duration::from_millis(10), delegate(inner, call));
@@ -429,7 +527,13 @@ async fn bodies_that_a_wrapper_leaves_are_seen_to_their_end() {
     let started = tokio::time::Instant::now();
     let result = pipeline.run(request("slow", "{}")).await;
     assert_eq!(result.text(), "Error: no patience");
-    assert_eq!((entered.get(), ended.get(), result.effect()), (1, 1, Effect::Stopped));
-    assert!(started.elapsed() >= Duration::from_millis(60), "the body was waited for");
+    assert_eq!(
+        (entered.get(), ended.get(), result.effect()),
+        (1, 1, Effect::Stopped)
+    );
+    assert!(
+        started.elapsed() >= Duration::from_millis(60),
+        "the body was waited for"
+    );
     assert_eq!(texts(result.contexts()), ["body 1"]);
 }

@@ -6,13 +6,15 @@ mod support;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{Counter, Log, any_object, context, delegate, registry, request, returns, texts, wrapper};
+use support::{
+    Counter, Log, any_object, context, delegate, registry, request, returns, texts, wrapper,
+};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use toolfall::{
-    Arguments, BoxError, CallRequest, CallView, ClearedCall, CodedError, Decision, Denial, Effect, Pipeline,
-    PostDecision, PostRequest, TimeoutLayer, ToolContext, ToolDef, ToolOutcome, ToolResult, code,
-    raw_tool,
+    Arguments, BoxError, CallRequest, CallView, ClearedCall, CodedError, Decision, Denial, Effect,
+    Pipeline, PostDecision, PostRequest, TimeoutLayer, ToolContext, ToolDef, ToolOutcome,
+    ToolResult, code, raw_tool,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -21,27 +23,34 @@ const MS: Duration = Duration::from_millis(1);
 /// say once its token fires.
 fn waiting(entered: &Counter) -> ToolDef {
     let entered = entered.clone();
-    raw_tool("wait", "", any_object(), move |arguments: Arguments, ctx: ToolContext| {
-        let entered = entered.clone();
-        async move {
-            entered.add();
-            ctx.defer_context(context("deferred"));
-            match arguments.value()["does"].as_str() {
-                Some("ignores") => sleep(MS * 500).await,
-                Some("lingers") => {
-                    ctx.cancellation().cancelled().await;
-                    sleep(MS * 100).await;
+    raw_tool(
+        "wait",
+        "",
+        any_object(),
+        move |arguments: Arguments, ctx: ToolContext| {
+            let entered = entered.clone();
+            async move {
+                entered.add();
+                ctx.defer_context(context("deferred"));
+                match arguments.value()["does"].as_str() {
+                    Some("ignores") => sleep(MS * 500).await,
+                    Some("lingers") => {
+                        ctx.cancellation().cancelled().await;
+                        sleep(MS * 100).await;
+                    }
+                    Some("fails") => {
+                        ctx.cancellation().cancelled().await;
+                        return Err(
+                            CodedError::new("Upstream", "UPSTREAM_ABORT", "upstream gone").into(),
+                        );
+                    }
+                    Some("returns") => {}
+                    _ => ctx.cancellation().cancelled().await,
                 }
-                Some("fails") => {
-                    ctx.cancellation().cancelled().await;
-                    return Err(CodedError::new("Upstream", "UPSTREAM_ABORT", "upstream gone").into());
-                }
-                Some("returns") => {}
-                _ => ctx.cancellation().cancelled().await,
+                Ok::<Value, BoxError>("stopped".into())
             }
-            Ok::<Value, BoxError>("stopped".into())
-        }
-    })
+        },
+    )
     .presentation_meta(|_| Ok(json!({"shown": true})))
 }
 
@@ -85,7 +94,10 @@ async fn a_call_cancelled_before_it_began_reaches_nothing() {
         assert_eq!(result.text(), "Error: tool call aborted before dispatch");
         assert_eq!(result.message(), Some("tool call aborted before dispatch"));
         let info = result.info().unwrap();
-        assert_eq!((info.name(), info.code()), ("AbortError", "ABORTED_BEFORE_DISPATCH"));
+        assert_eq!(
+            (info.name(), info.code()),
+            ("AbortError", "ABORTED_BEFORE_DISPATCH")
+        );
         assert_eq!(result.effect(), Effect::NotStarted);
         let told = told.take();
         assert_eq!((told.len(), &told[0].0), (1, &json!({"a": 1})));
@@ -97,9 +109,15 @@ async fn a_call_cancelled_before_it_began_reaches_nothing() {
 /// conformance: CANCEL-16
 #[test]
 fn the_two_codes_tell_whether_anything_can_have_happened() {
-    assert_eq!((code::ABORTED, code::ABORTED_BEFORE_DISPATCH), ("ABORTED", "ABORTED_BEFORE_DISPATCH"));
+    assert_eq!(
+        (code::ABORTED, code::ABORTED_BEFORE_DISPATCH),
+        ("ABORTED", "ABORTED_BEFORE_DISPATCH")
+    );
     assert_eq!(ToolOutcome::aborted(true).code(), Some(code::ABORTED));
-    assert_eq!(ToolOutcome::aborted(false).code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(
+        ToolOutcome::aborted(false).code(),
+        Some(code::ABORTED_BEFORE_DISPATCH)
+    );
 }
 
 /// conformance: CANCEL-07, CANCEL-08, CANCEL-09, CANCEL-15, CTX-05
@@ -120,16 +138,25 @@ async fn a_running_body_is_asked_to_stop_and_waited_for() {
         let started = tokio::time::Instant::now();
         cancel.cancel();
         let result = call.await;
-        assert_eq!((result.text().as_str(), result.code()), (text, Some(code)), "{what}");
+        assert_eq!(
+            (result.text().as_str(), result.code()),
+            (text, Some(code)),
+            "{what}"
+        );
         assert_eq!((result.value(), result.meta()), (None, None));
         assert_eq!(texts(result.contexts()), ["deferred"]);
         assert_eq!(started.elapsed().as_millis() / 10, after / 10, "{what}");
         assert_eq!(result.effect(), Effect::Stopped);
     }
     let cancel = CancellationToken::new();
-    let result = pipeline.call("c", "wait", does("returns"), cancel.clone()).await;
+    let result = pipeline
+        .call("c", "wait", does("returns"), cancel.clone())
+        .await;
     cancel.cancel();
-    assert_eq!((result.text().as_str(), result.meta()), ("stopped", Some(&json!({"shown": true}))));
+    assert_eq!(
+        (result.text().as_str(), result.meta()),
+        ("stopped", Some(&json!({"shown": true})))
+    );
 }
 
 /// conformance: CANCEL-06, CANCEL-10, CANCEL-11, CANCEL-12, CANCEL-13, OUT-25, OUT-26
@@ -174,15 +201,27 @@ async fn a_cancellation_on_the_way_back_replaces_a_success_and_nothing_else() {
         .build();
     let aborted = "Error: tool call aborted";
     for (id, text, code, contexts, runs) in [
-        ("authored", "Error: tool call aborted before dispatch", Some("ABORTED_BEFORE_DISPATCH"), &["wrapper"][..], 0),
+        (
+            "authored",
+            "Error: tool call aborted before dispatch",
+            Some("ABORTED_BEFORE_DISPATCH"),
+            &["wrapper"][..],
+            0,
+        ),
         ("after", aborted, Some("ABORTED"), &["deferred"], 1),
         ("post", aborted, Some("ABORTED"), &["deferred", "post"], 1),
         ("breaks", "Error: post broke", Some("POST"), &[], 1),
         ("blocks", "withheld", None, &[], 1),
     ] {
         let before = entered.get();
-        let result = pipeline.call(id, "wait", does("returns"), CancellationToken::new()).await;
-        assert_eq!((result.text().as_str(), result.code()), (text, code), "{id}");
+        let result = pipeline
+            .call(id, "wait", does("returns"), CancellationToken::new())
+            .await;
+        assert_eq!(
+            (result.text().as_str(), result.code()),
+            (text, code),
+            "{id}"
+        );
         assert_eq!(texts(result.contexts()), contexts, "{id}");
         assert_eq!(entered.get() - before, runs, "{id}");
     }
@@ -232,12 +271,20 @@ async fn a_dropped_call_is_still_answered_once() {
 #[tokio::test]
 async fn a_body_that_ends_as_the_token_fires_is_aborted_every_time() {
     for _ in 0..200 {
-        let tool = raw_tool("t", "", any_object(), |_: Arguments, ctx: ToolContext| async move {
-            ctx.call().cancellation().cancel();
-            Ok::<Value, BoxError>(1.into())
-        });
+        let tool = raw_tool(
+            "t",
+            "",
+            any_object(),
+            |_: Arguments, ctx: ToolContext| async move {
+                ctx.call().cancellation().cancel();
+                Ok::<Value, BoxError>(1.into())
+            },
+        );
         let pipeline = Pipeline::builder(registry([tool])).build();
-        assert_eq!(pipeline.run(request("t", "{}")).await.code(), Some(code::ABORTED));
+        assert_eq!(
+            pipeline.run(request("t", "{}")).await.code(),
+            Some(code::ABORTED)
+        );
     }
 }
 
@@ -289,9 +336,30 @@ async fn a_budget_asks_the_body_to_stop_and_waits() {
         ("lingers", "timed", "lingers", None, timed_out, 200),
         ("ignores", "timed", "ignores", None, timed_out, 500),
         ("slow wrapper", "timed", "returns", None, timed_out, 150),
-        ("caller first", "timed", "obeys", Some(50), "Error: tool call aborted", 50),
-        ("caller later", "timed", "lingers", Some(150), timed_out, 200),
-        ("no budget", "wait", "obeys", Some(1_000), "Error: tool call aborted", 1_000),
+        (
+            "caller first",
+            "timed",
+            "obeys",
+            Some(50),
+            "Error: tool call aborted",
+            50,
+        ),
+        (
+            "caller later",
+            "timed",
+            "lingers",
+            Some(150),
+            timed_out,
+            200,
+        ),
+        (
+            "no budget",
+            "wait",
+            "obeys",
+            Some(1_000),
+            "Error: tool call aborted",
+            1_000,
+        ),
     ] {
         let cancel = CancellationToken::new();
         if let Some(after) = cancel_after {
@@ -309,7 +377,10 @@ async fn a_budget_asks_the_body_to_stop_and_waits() {
         assert!(elapsed >= took && elapsed <= took + 3, "{id}: {elapsed} ms");
         if text == timed_out {
             let info = result.info().unwrap();
-            assert_eq!((info.name(), info.code()), ("ToolTimeoutError", code::TOOL_TIMEOUT));
+            assert_eq!(
+                (info.name(), info.code()),
+                ("ToolTimeoutError", code::TOOL_TIMEOUT)
+            );
             assert_eq!((result.value(), result.meta()), (None, None));
         }
         assert_eq!(texts(result.contexts()), ["deferred"], "{id}");
@@ -335,7 +406,10 @@ async fn only_the_stages_own_timer_makes_a_timeout() {
         }))
         .build();
     let result = pipeline.run(request("timed", does("returns"))).await;
-    assert_eq!((result.code(), entered.get()), (Some(code::TOOL_TIMEOUT), 0));
+    assert_eq!(
+        (result.code(), entered.get()),
+        (Some(code::TOOL_TIMEOUT), 0)
+    );
 
     // A wrapper outside has a deadline of its own.
     let pipeline = Pipeline::builder(known.clone())

@@ -16,19 +16,24 @@ use toolfall::{
 /// Defers `first` and `second`, marks the turn concluded if its arguments
 /// say so, and ends as they say.
 fn tool(name: &'static str) -> ToolDef {
-    raw_tool(name, "", any_object(), |arguments: Arguments, ctx: ToolContext| async move {
-        assert!(ctx.defer_context(context("first")) && ctx.defer_context(context("second")));
-        if arguments.value()["concludes"] == true {
-            ctx.conclude_turn();
-        }
-        if arguments.value()["cancels"] == true {
-            ctx.call().cancellation().cancel();
-        }
-        match arguments.value()["fails"].as_str() {
-            Some(message) => Err(message.to_owned()),
-            None => Ok(Value::from("done")),
-        }
-    })
+    raw_tool(
+        name,
+        "",
+        any_object(),
+        |arguments: Arguments, ctx: ToolContext| async move {
+            assert!(ctx.defer_context(context("first")) && ctx.defer_context(context("second")));
+            if arguments.value()["concludes"] == true {
+                ctx.conclude_turn();
+            }
+            if arguments.value()["cancels"] == true {
+                ctx.call().cancellation().cancel();
+            }
+            match arguments.value()["fails"].as_str() {
+                Some(message) => Err(message.to_owned()),
+                None => Ok(Value::from("done")),
+            }
+        },
+    )
 }
 
 /// conformance: CTX-01, CTX-02, CTX-03, CTX-04, CTX-05, CTX-06, CTX-07, POST-15, POST-20, POST-21,
@@ -62,19 +67,42 @@ async fn contexts_come_in_the_order_in_which_they_were_added() {
     let fails = r#"{"fails":"it broke"}"#;
     let none: &[&str] = &[];
     for (id, arguments, text, contexts) in [
-        ("all", "{}", "done", &["first", "second", "wrapper", "outer", "inner"][..]),
+        (
+            "all",
+            "{}",
+            "done",
+            &["first", "second", "wrapper", "outer", "inner"][..],
+        ),
         ("fails", fails, "Error: it broke", &["first", "second"]),
         ("blocks", fails, "no", &["block"]),
         ("blocks", "{}", "no", &["block"]),
         ("breaks", "{}", "Error: post hook broke", none),
-        ("cancels", r#"{"cancels":true}"#, "Error: tool call aborted", &["first", "second"]),
-        ("cancelled", "{}", "Error: tool call aborted", &["first", "second", "wrapper", "post"]),
+        (
+            "cancels",
+            r#"{"cancels":true}"#,
+            "Error: tool call aborted",
+            &["first", "second"],
+        ),
+        (
+            "cancelled",
+            "{}",
+            "Error: tool call aborted",
+            &["first", "second", "wrapper", "post"],
+        ),
     ] {
-        let result = pipeline.call(id, "t", arguments, CancellationToken::new()).await;
+        let result = pipeline
+            .call(id, "t", arguments, CancellationToken::new())
+            .await;
         assert_eq!(result.text(), text, "{id}");
         assert_eq!(texts(result.contexts()), contexts, "{id}");
     }
-    assert!(pipeline.run(request("plain", "{}")).await.contexts().is_empty());
+    assert!(
+        pipeline
+            .run(request("plain", "{}"))
+            .await
+            .contexts()
+            .is_empty()
+    );
 }
 
 /// conformance: CTX-08
@@ -91,11 +119,16 @@ async fn a_context_keeps_all_that_it_is() {
         meta: Some(json!({"n": 1})),
     };
     let sent = message.clone();
-    let tool = raw_tool("t", "", any_object(), move |_: Arguments, ctx: ToolContext| {
-        ctx.defer_context(sent.clone());
-        ctx.defer_context(sent.clone());
-        async { Ok::<Value, BoxError>(1.into()) }
-    });
+    let tool = raw_tool(
+        "t",
+        "",
+        any_object(),
+        move |_: Arguments, ctx: ToolContext| {
+            ctx.defer_context(sent.clone());
+            ctx.defer_context(sent.clone());
+            async { Ok::<Value, BoxError>(1.into()) }
+        },
+    );
     let pipeline = Pipeline::builder(registry([tool])).build();
     let result = pipeline.run(request("t", "{}")).await;
     assert_eq!(result.contexts(), [message.clone(), message]);
@@ -121,7 +154,9 @@ async fn only_a_success_concludes_the_turn() {
         ("fails", r#"{"concludes":true,"fails":"x"}"#, false),
         ("cancels", r#"{"concludes":true,"cancels":true}"#, false),
     ] {
-        let result = pipeline.call(id, "t", arguments, CancellationToken::new()).await;
+        let result = pipeline
+            .call(id, "t", arguments, CancellationToken::new())
+            .await;
         assert_eq!(result.concludes_turn(), concludes, "{id}");
     }
     let failure = toolfall::ToolOutcome::failure("x").concluding_turn();
@@ -133,10 +168,15 @@ async fn only_a_success_concludes_the_turn() {
 async fn a_handle_that_is_kept_adds_nothing_later() {
     let kept: Arc<Mutex<Option<ToolContext>>> = Arc::default();
     let keep = kept.clone();
-    let tool = raw_tool("t", "", any_object(), move |_: Arguments, ctx: ToolContext| {
-        *keep.lock().unwrap() = Some(ctx);
-        async { Ok::<Value, BoxError>(1.into()) }
-    });
+    let tool = raw_tool(
+        "t",
+        "",
+        any_object(),
+        move |_: Arguments, ctx: ToolContext| {
+            *keep.lock().unwrap() = Some(ctx);
+            async { Ok::<Value, BoxError>(1.into()) }
+        },
+    );
     let pipeline = Pipeline::builder(registry([tool])).build();
     let first = pipeline.run(request("t", "{}")).await;
     let old = kept.lock().unwrap().take().unwrap();
@@ -152,26 +192,31 @@ async fn a_handle_that_is_kept_adds_nothing_later() {
 async fn tasks_of_a_body_may_defer() {
     let order = Log::<String>::default();
     let noted = order.clone();
-    let tool = raw_tool("t", "", any_object(), move |_: Arguments, ctx: ToolContext| {
-        let noted = noted.clone();
-        async move {
-            let lock = Arc::new(tokio::sync::Mutex::new(()));
-            let tasks: Vec<_> = (0..20)
-                .map(|number| {
-                    let (ctx, lock, noted) = (ctx.clone(), lock.clone(), noted.clone());
-                    tokio::spawn(async move {
-                        let _one_at_a_time = lock.lock().await;
-                        ctx.defer_context(context(&number.to_string()));
-                        noted.push(number.to_string());
+    let tool = raw_tool(
+        "t",
+        "",
+        any_object(),
+        move |_: Arguments, ctx: ToolContext| {
+            let noted = noted.clone();
+            async move {
+                let lock = Arc::new(tokio::sync::Mutex::new(()));
+                let tasks: Vec<_> = (0..20)
+                    .map(|number| {
+                        let (ctx, lock, noted) = (ctx.clone(), lock.clone(), noted.clone());
+                        tokio::spawn(async move {
+                            let _one_at_a_time = lock.lock().await;
+                            ctx.defer_context(context(&number.to_string()));
+                            noted.push(number.to_string());
+                        })
                     })
-                })
-                .collect();
-            for task in tasks {
-                task.await?;
+                    .collect();
+                for task in tasks {
+                    task.await?;
+                }
+                Ok::<Value, BoxError>(1.into())
             }
-            Ok::<Value, BoxError>(1.into())
-        }
-    });
+        },
+    );
     let pipeline = Pipeline::builder(registry([tool])).build();
     let result = pipeline.run(request("t", "{}")).await;
     let expected = order.take();
@@ -182,15 +227,27 @@ async fn tasks_of_a_body_may_defer() {
 /// conformance: CTX-09, CTX-10, CTX-22
 #[tokio::test]
 async fn a_batch_delivers_contexts_after_its_last_result_in_model_order() {
-    let pipeline = Pipeline::builder(registry([tool("t").parallel(), support::echo("plain")])).build();
+    let pipeline =
+        Pipeline::builder(registry([tool("t").parallel(), support::echo("plain")])).build();
     let cancel = CancellationToken::new();
-    let calls = [("1", "t", r#"{"concludes":true}"#), ("2", "plain", "{}"), ("3", "t", "{}")]
-        .map(|(id, name, arguments)| CallRequest::new(id, name, arguments, cancel.clone()));
+    let calls = [
+        ("1", "t", r#"{"concludes":true}"#),
+        ("2", "plain", "{}"),
+        ("3", "t", "{}"),
+    ]
+    .map(|(id, name, arguments)| CallRequest::new(id, name, arguments, cancel.clone()));
     let report = pipeline.scheduler().batch(calls, cancel).run().await;
-    let ids: Vec<&str> = report.committed.iter().map(|call| call.id.as_str()).collect();
+    let ids: Vec<&str> = report
+        .committed
+        .iter()
+        .map(|call| call.id.as_str())
+        .collect();
     assert_eq!(ids, ["1", "2", "3"]);
     assert!(report.committed.iter().all(|call| !call.result.is_error()));
-    assert_eq!(texts(&report.end.contexts), ["first", "second", "first", "second"]);
+    assert_eq!(
+        texts(&report.end.contexts),
+        ["first", "second", "first", "second"]
+    );
     assert!(report.end.concludes && !report.end.aborted);
 }
 

@@ -23,10 +23,15 @@ fn failing<E: Into<BoxError> + 'static>(
     name: &'static str,
     fail: impl Fn() -> E + Clone + Send + Sync + 'static,
 ) -> ToolDef {
-    raw_tool(name, "Fails", any_object(), move |_: Arguments, _: ToolContext| {
-        let fail = fail.clone();
-        async move { Err::<Value, E>(fail()) }
-    })
+    raw_tool(
+        name,
+        "Fails",
+        any_object(),
+        move |_: Arguments, _: ToolContext| {
+            let fail = fail.clone();
+            async move { Err::<Value, E>(fail()) }
+        },
+    )
 }
 
 /// conformance: EXEC-01, FINAL-22, FINAL-23, OUT-02, OUT-37
@@ -41,7 +46,10 @@ async fn a_plain_call_returns_what_the_body_did() {
     assert!(!result.is_error());
     assert_eq!(result.value(), Some(&json!({"a": [1, 2.5, null]})));
     assert_eq!(result.text(), r#"{"a":[1,2.5,null]}"#);
-    assert_eq!((result.message(), result.info(), result.kind()), (None, None, None));
+    assert_eq!(
+        (result.message(), result.info(), result.kind()),
+        (None, None, None)
+    );
     assert_eq!((result.meta(), result.contexts().len()), (None, 0));
     assert!(!result.concludes_turn() && !result.is_synthetic());
     assert_eq!(result.effect(), Effect::Stopped);
@@ -57,16 +65,28 @@ async fn every_stage_sees_one_token_and_one_value() {
     let seen = Log::<Seen>::default();
     let note = |seen: &Log<Seen>, stage, call: &CallView| {
         let arguments = call.arguments().unwrap();
-        seen.push((stage, call.token(), std::ptr::from_ref(arguments.value()) as usize));
-        assert_eq!((call.parent(), call.root_id(), call.id()), (None, call.id(), call.root_id()));
+        seen.push((
+            stage,
+            call.token(),
+            std::ptr::from_ref(arguments.value()) as usize,
+        ));
+        assert_eq!(
+            (call.parent(), call.root_id(), call.id()),
+            (None, call.id(), call.root_id())
+        );
     };
     let [pre, guard, post, observer, body] = std::array::from_fn(|_| seen.clone());
-    let tool = raw_tool("t", "", any_object(), move |arguments: Arguments, ctx: ToolContext| {
-        let at = std::ptr::from_ref(arguments.value()) as usize;
-        body.push(("body", ctx.call().token(), at));
-        assert_eq!(ctx.call().parent(), None);
-        async { Ok::<Value, BoxError>(1.into()) }
-    });
+    let tool = raw_tool(
+        "t",
+        "",
+        any_object(),
+        move |arguments: Arguments, ctx: ToolContext| {
+            let at = std::ptr::from_ref(arguments.value()) as usize;
+            body.push(("body", ctx.call().token(), at));
+            assert_eq!(ctx.call().parent(), None);
+            async { Ok::<Value, BoxError>(1.into()) }
+        },
+    );
     let pipeline = Pipeline::builder(registry([tool]))
         .pre_decision(move |call: &CallView| {
             note(&pre, "pre", call);
@@ -88,10 +108,16 @@ async fn every_stage_sees_one_token_and_one_value() {
     pipeline.run(request("t", r#"{"no":1}"#)).await;
     let denied = seen.take();
     let stages = |seen: &[Seen]| seen.iter().map(|(stage, ..)| *stage).collect::<Vec<_>>();
-    assert_eq!(stages(&allowed), ["pre", "guard", "body", "post", "observer"]);
+    assert_eq!(
+        stages(&allowed),
+        ["pre", "guard", "body", "post", "observer"]
+    );
     assert_eq!(stages(&denied), ["pre", "guard", "post", "observer"]);
     for call in [&allowed, &denied] {
-        assert!(call.iter().all(|(_, token, at)| (*token, *at) == (call[0].1, call[0].2)));
+        assert!(
+            call.iter()
+                .all(|(_, token, at)| (*token, *at) == (call[0].1, call[0].2))
+        );
     }
     assert!(allowed[0].1 != denied[0].1);
 }
@@ -149,7 +175,9 @@ async fn what_a_caller_hands_over_is_read_once() {
         })
         .build();
     let drifting = Drifting(Counter::default());
-    let result = pipeline.run(request("echo", Arguments::from_serialize(&drifting))).await;
+    let result = pipeline
+        .run(request("echo", Arguments::from_serialize(&drifting)))
+        .await;
     assert_eq!(drifting.0.get(), 1);
     assert_eq!(result.value(), Some(&json!({"read": 1})));
     assert_eq!(seen.take(), [json!({"read": 1}), json!({"read": 1})]);
@@ -213,17 +241,28 @@ async fn arguments_that_cannot_be_kept_reach_no_policy() {
     let keyed = Keyed([((1, 2), 3)].into());
     let table: Vec<(&str, Result<Arguments, _>)> = vec![
         ("NaN", Arguments::from_serialize(&json_of(f64::NAN))),
-        ("an infinity", Arguments::from_serialize(&json_of(f64::INFINITY))),
+        (
+            "an infinity",
+            Arguments::from_serialize(&json_of(f64::INFINITY)),
+        ),
         ("keys that are no text", Arguments::from_serialize(&keyed)),
         ("a serialiser that fails", Arguments::from_serialize(&Lossy)),
-        ("a long integer", Arguments::from_text(r#"{"n":18446744073709551616}"#)),
+        (
+            "a long integer",
+            Arguments::from_text(r#"{"n":18446744073709551616}"#),
+        ),
         ("a name twice", Arguments::from_text(r#"{"a":1,"a":2}"#)),
         ("5,000 levels", Arguments::from_text(deep(5_000))),
         ("1,000,000 levels", Arguments::from_text(deep(1_000_000))),
     ];
     for (what, arguments) in table {
-        for (name, token) in [("t", CancellationToken::new()), ("nobody", cancelled.clone())] {
-            let result = pipeline.run(CallRequest::new("c", name, arguments.clone(), token)).await;
+        for (name, token) in [
+            ("t", CancellationToken::new()),
+            ("nobody", cancelled.clone()),
+        ] {
+            let result = pipeline
+                .run(CallRequest::new("c", name, arguments.clone(), token))
+                .await;
             let message = result.message().unwrap();
             let exact = "tool execution arguments must be losslessly JSON-serializable";
             assert!(message.starts_with(exact), "{what}: {message}");
@@ -255,7 +294,12 @@ async fn what_can_be_kept_is_kept_exactly() {
         assert_eq!(result.value(), Some(&sent), "{text}");
     }
     let result = pipeline.run(request("echo", r#"{"x":-0.0}"#)).await;
-    assert!(result.value().unwrap()["x"].as_f64().unwrap().is_sign_negative());
+    assert!(
+        result.value().unwrap()["x"]
+            .as_f64()
+            .unwrap()
+            .is_sign_negative()
+    );
     // The deepest that is taken.
     let result = pipeline.run(request("echo", deep(127))).await;
     assert_eq!(result.text(), deep(127));
@@ -269,7 +313,9 @@ async fn nothing_at_all_means_no_arguments() {
         let result = pipeline.run(request("echo", nothing)).await;
         assert_eq!(result.value(), Some(&json!({})), "{nothing:?}");
     }
-    let result = pipeline.run(request("echo", Arguments::from_model(None))).await;
+    let result = pipeline
+        .run(request("echo", Arguments::from_model(None)))
+        .await;
     assert_eq!(result.value(), Some(&json!({})));
 }
 
@@ -283,10 +329,12 @@ async fn an_unknown_tool_passes_every_stage_but_the_body() {
             pre.push("pre");
             Decision::Allow
         })
-        .around(tower::util::MapResponseLayer::new(move |outcome: toolfall::ToolOutcome| {
-            around.push(format!("around {}", outcome.code().unwrap()));
-            outcome
-        }))
+        .around(tower::util::MapResponseLayer::new(
+            move |outcome: toolfall::ToolOutcome| {
+                around.push(format!("around {}", outcome.code().unwrap()));
+                outcome
+            },
+        ))
         .post_execute(move |_: &PostRequest| {
             post.push("post");
             PostDecision::accept()
@@ -295,7 +343,10 @@ async fn an_unknown_tool_passes_every_stage_but_the_body() {
     let result = pipeline.run(request("nope", "{}")).await;
     assert_eq!(result.text(), "Error: unknown tool \"nope\"");
     let info = result.info().unwrap();
-    assert_eq!((info.name(), info.code()), ("ToolNotFoundError", "UNKNOWN_TOOL"));
+    assert_eq!(
+        (info.name(), info.code()),
+        ("ToolNotFoundError", "UNKNOWN_TOOL")
+    );
     assert_eq!(stages.take(), ["pre", "around UNKNOWN_TOOL", "post"]);
 
     let ghost = toolfall::ToolOutcome::unknown_tool("ghost");
@@ -305,7 +356,10 @@ async fn an_unknown_tool_passes_every_stage_but_the_body() {
     // A near miss gets a hint beside the exact message.
     let result = pipeline.run(request("ReadFile", "{}")).await;
     assert_eq!(result.message(), Some("unknown tool \"ReadFile\""));
-    assert_eq!(result.content()[1].as_text(), Some("Did you mean \"read_file\"?"));
+    assert_eq!(
+        result.content()[1].as_text(),
+        Some("Did you mean \"read_file\"?")
+    );
 }
 
 #[derive(Debug)]
@@ -339,9 +393,12 @@ impl Error for Unprintable {}
 async fn a_body_fails_in_its_own_words() {
     let quota = || CodedError::new("QuotaError", "QUOTA", "the quota is used up");
     let panics = |name, panic: fn() -> Value| {
-        raw_tool(name, "", any_object(), move |_: Arguments, _: ToolContext| async move {
-            Ok::<Value, BoxError>(panic())
-        })
+        raw_tool(
+            name,
+            "",
+            any_object(),
+            move |_: Arguments, _: ToolContext| async move { Ok::<Value, BoxError>(panic()) },
+        )
     };
     let early = raw_tool("early", "", any_object(), |_: Arguments, _: ToolContext| {
         assert!(std::env::args().count() == 0, "before the first await");
@@ -362,8 +419,16 @@ async fn a_body_fails_in_its_own_words() {
     let unprintable = "<unprintable thrown value>";
     for (name, message, info) in [
         ("plain", "it broke", None),
-        ("coded", "the quota is used up", Some(("QuotaError", "QUOTA"))),
-        ("wrapped", "the upload failed", Some(("QuotaError", "QUOTA"))),
+        (
+            "coded",
+            "the quota is used up",
+            Some(("QuotaError", "QUOTA")),
+        ),
+        (
+            "wrapped",
+            "the upload failed",
+            Some(("QuotaError", "QUOTA")),
+        ),
         ("unprintable", unprintable, None),
         ("str", "went wrong", None),
         ("string", "went wrong", None),
@@ -373,7 +438,11 @@ async fn a_body_fails_in_its_own_words() {
         let result = pipeline.run(request(name, "{}")).await;
         assert_eq!(result.message(), Some(message), "{name}");
         assert_eq!(result.text(), format!("Error: {message}"));
-        assert_eq!(result.info().map(|info| (info.name(), info.code())), info, "{name}");
+        assert_eq!(
+            result.info().map(|info| (info.name(), info.code())),
+            info,
+            "{name}"
+        );
         assert_eq!(result.kind(), Some(FailureKind::Body));
         assert_eq!((result.value(), result.effect()), (None, Effect::Stopped));
         assert_eq!(pipeline.run(request("echo", "{}")).await.text(), "{}");

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use support::{Counter, Log, any_object, delegate, registry, request, returns, wrapper};
 use tokio_util::sync::CancellationToken;
 use toolfall::{
-    Arguments, BoxError, Call as _, CallRequest, CallView, CodedError, ContentBlock, Decision, Denial,
-    Pipeline, PostDecision, PostRequest, Registration, Registry, ToolContext, ToolDef, ToolOutcome,
-    ToolResult, raw_tool,
+    Arguments, BoxError, Call as _, CallRequest, CallView, CodedError, ContentBlock, Decision,
+    Denial, Pipeline, PostDecision, PostRequest, Registration, Registry, ToolContext, ToolDef,
+    ToolOutcome, ToolResult, raw_tool,
 };
 
 /// Adds a finalizer that counts and says what it saw.
@@ -60,7 +60,10 @@ async fn a_finalizer_that_was_there_at_intake_has_its_say() {
     let result = pipeline.run(request("t", "{}")).await;
     assert!(!registry.contains("t", None));
     assert_eq!(result.text(), "final: no policy");
-    assert_eq!((result.message(), result.is_error()), (Some("no policy"), true));
+    assert_eq!(
+        (result.message(), result.is_error()),
+        (Some("no policy"), true)
+    );
     let info = result.info().unwrap();
     assert_eq!((info.name(), info.code()), ("PolicyError", "POLICY_FAILED"));
     assert_eq!(runs.get(), 1);
@@ -103,13 +106,18 @@ async fn a_finalizer_bounds_a_failure_found_on_the_way() {
             count.add();
             let text = outcome.content()[0].as_text().unwrap();
             assert!(text.len() > 50_000);
-            Ok(Some(vec![ContentBlock::text(text.chars().take(32).collect::<String>())]))
+            Ok(Some(vec![ContentBlock::text(
+                text.chars().take(32).collect::<String>(),
+            )]))
         });
     let pipeline = Pipeline::builder(registry([tool])).build();
     let result = pipeline.run(request("throwing-meta", "{}")).await;
     assert_eq!(result.text().chars().count(), 32);
     assert!(result.text().starts_with("Error: tool \"throwing-meta\""));
-    assert_eq!((runs.get(), result.code()), (1, Some("INVALID_TOOL_OUTPUT")));
+    assert_eq!(
+        (runs.get(), result.code()),
+        (1, Some("INVALID_TOOL_OUTPUT"))
+    );
 }
 
 /// conformance: FINAL-17, FINAL-19, FINAL-23, CANCEL-05, POST-18
@@ -160,14 +168,38 @@ async fn every_ending_is_finalized_and_told_once() {
         ("wrapper", "t", "{}", "final: wrapper broke", 0),
         ("post", "t", "{}", "final: post broke", 1),
         ("blocked", "t", "{}", "final: blocked", 1),
-        ("args", "t", "[]", "final: invalid arguments: \"arguments\" must be an object", 1),
-        ("cancelled", "t", "{}", "final: tool call aborted before dispatch", 0),
+        (
+            "args",
+            "t",
+            "[]",
+            "final: invalid arguments: \"arguments\" must be an object",
+            1,
+        ),
+        (
+            "cancelled",
+            "t",
+            "{}",
+            "final: tool call aborted before dispatch",
+            0,
+        ),
         ("unknown", "u", "{}", "Error: unknown tool \"u\"", 1),
-        ("lossy", "t", lossy, "final: tool execution arguments must be", 0),
+        (
+            "lossy",
+            "t",
+            lossy,
+            "final: tool execution arguments must be",
+            0,
+        ),
     ] {
-        let token = if id == "cancelled" { cancelled.clone() } else { CancellationToken::new() };
+        let token = if id == "cancelled" {
+            cancelled.clone()
+        } else {
+            CancellationToken::new()
+        };
         let (before, posts_before) = (runs.get(), posted.get());
-        let result = pipeline.run(CallRequest::new(id, name, arguments, token)).await;
+        let result = pipeline
+            .run(CallRequest::new(id, name, arguments, token))
+            .await;
         assert!(result.text().starts_with(saw), "{id}: {}", result.text());
         assert_eq!(runs.get() - before, usize::from(id != "unknown"), "{id}");
         assert_eq!(posted.get() - posts_before, posts, "{id}");
@@ -183,12 +215,14 @@ async fn observers_fail_alone_and_may_call_back() {
     let registry = registry([returns("t", "hi".into(), &Counter::default())]);
     let known = registry.clone();
     let pipeline = Pipeline::builder(registry)
-        .observer(move |call: &CallView, _: &ToolResult| -> Result<(), BoxError> {
-            first.push(format!("first {}", known.contains(call.name(), None)));
-            let late = known.register(returns("late", 1.into(), &Counter::default()))?;
-            drop(late);
-            Err("first broke".into())
-        })
+        .observer(
+            move |call: &CallView, _: &ToolResult| -> Result<(), BoxError> {
+                first.push(format!("first {}", known.contains(call.name(), None)));
+                let late = known.register(returns("late", 1.into(), &Counter::default()))?;
+                drop(late);
+                Err("first broke".into())
+            },
+        )
         .observer(|_: &CallView, result: &ToolResult| {
             assert!(result.is_error(), "second broke");
         })
@@ -208,13 +242,20 @@ async fn a_kept_view_keeps_no_tool_alive() {
     let held = alive.clone();
     let registry = Registry::new();
     let registration = registry
-        .register(raw_tool("t", "", any_object(), move |_: Arguments, _: ToolContext| {
-            let _held = held.clone();
-            async { Ok::<Value, BoxError>(json!(1)) }
-        }))
+        .register(raw_tool(
+            "t",
+            "",
+            any_object(),
+            move |_: Arguments, _: ToolContext| {
+                let _held = held.clone();
+                async { Ok::<Value, BoxError>(json!(1)) }
+            },
+        ))
         .unwrap();
     let pipeline = Pipeline::builder(registry)
-        .observer(move |call: &CallView, result: &ToolResult| keep.push((call.clone(), result.clone())))
+        .observer(move |call: &CallView, result: &ToolResult| {
+            keep.push((call.clone(), result.clone()));
+        })
         .build();
     let result = pipeline.run(request("t", "{}")).await;
     drop(registration);

@@ -109,7 +109,7 @@ fn agrees(right: &Value, row: &Value, answer: &Answer) -> bool {
         // Too deep for a reader with a limit of its own, so the text is
         // compared as it would be written.
         return matches!(answer, Answer::Ran(value, result)
-            if !result.is_error() && text_of(row).is_some_and(|text| value.to_string() == text
+            if !result.is_error() && text_of(row).is_some_and(|text| *value.to_string() == *text
                 || serde_json::from_str::<Value>(&text).is_ok_and(|sent| sent == *value)));
     }
     if right["error"] == "registration" {

@@ -57,7 +57,12 @@ fn calls(row: &Value, cancel: &CancellationToken) -> Vec<CallRequest> {
         .iter()
         .map(|call| {
             let text = |field: &str| call[field].as_str().unwrap_or_default().to_owned();
-            CallRequest::new(text("call_id"), text("name"), text("arguments_json"), cancel.clone())
+            CallRequest::new(
+                text("call_id"),
+                text("name"),
+                text("arguments_json"),
+                cancel.clone(),
+            )
         })
         .collect()
 }
@@ -111,7 +116,10 @@ async fn every_odd_batch_gets_one_right_result_for_each_call() {
         let right = row["right"].as_array().unwrap();
         let results: Vec<_> = report.committed.iter().map(|call| &call.result).collect();
         let all = results.len() == right.len()
-            && right.iter().zip(&results).all(|(right, result)| agrees(right, result));
+            && right
+                .iter()
+                .zip(&results)
+                .all(|(right, result)| agrees(right, result));
         // Ids and names come back as they were sent, in the order sent.
         let cancel = CancellationToken::new();
         let as_sent = calls(&row, &cancel)
@@ -137,13 +145,22 @@ async fn every_odd_batch_gets_one_right_result_for_each_call() {
 async fn an_unknown_name_is_quoted_with_care() {
     let pipeline = Pipeline::builder(registry([tool("read".to_owned(), &Log::default())])).build();
     let long = "x".repeat(10_000);
-    for name in ["read<|channel|>\u{1b}[2J", "searchsearchsearch", "r\u{435}ad", &long, ""] {
+    for name in [
+        "read<|channel|>\u{1b}[2J",
+        "searchsearchsearch",
+        "r\u{435}ad",
+        &long,
+        "",
+    ] {
         let call = CallRequest::new("c", name.to_owned(), "{}", CancellationToken::new());
         let result = pipeline.run(call).await;
         assert_eq!(result.code(), Some(code::UNKNOWN_TOOL));
         let text = result.text();
         assert!(text.chars().count() < 300, "{text}");
-        assert!(text.lines().all(|line| !line.contains(char::is_control)), "{text:?}");
+        assert!(
+            text.lines().all(|line| !line.contains(char::is_control)),
+            "{text:?}"
+        );
     }
 }
 
@@ -153,13 +170,21 @@ async fn an_unknown_name_is_quoted_with_care() {
 async fn a_tool_that_comes_is_callable_and_one_that_goes_is_unknown() {
     let ran = Log::default();
     let registry = Registry::new();
-    registry.register(tool("read".to_owned(), &ran)).unwrap().keep();
+    registry
+        .register(tool("read".to_owned(), &ran))
+        .unwrap()
+        .keep();
     let pipeline = Pipeline::builder(registry.clone()).build();
     let call = async |name: &'static str| {
-        pipeline.call("c", name, r#"{"path":"a"}"#, CancellationToken::new()).await
+        pipeline
+            .call("c", name, r#"{"path":"a"}"#, CancellationToken::new())
+            .await
     };
     assert_eq!(call("write").await.code(), Some(code::UNKNOWN_TOOL));
-    registry.register(tool("write".to_owned(), &ran)).unwrap().keep();
+    registry
+        .register(tool("write".to_owned(), &ran))
+        .unwrap()
+        .keep();
     assert!(!call("write").await.is_error());
 
     let registration = registry.register(tool("gone".to_owned(), &ran)).unwrap();
@@ -196,7 +221,10 @@ async fn late_consent_counts_for_nothing() {
     assert!(running.poll().is_pending());
     cancel.cancel();
     let report = running.await;
-    assert_eq!(report.committed[0].result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(
+        report.committed[0].result.code(),
+        Some(code::ABORTED_BEFORE_DISPATCH)
+    );
     assert!(ran.take().is_empty() && report.end.aborted);
 }
 
@@ -210,10 +238,19 @@ async fn a_call_that_hangs_holds_up_its_own_result_only() {
         .build();
     let cancel = CancellationToken::new();
     let calls = [("read", "a"), ("search", "hang"), ("read", "b")].map(|(name, path)| {
-        CallRequest::new("c", name, json!({ "path": path }).to_string(), cancel.clone())
+        CallRequest::new(
+            "c",
+            name,
+            json!({ "path": path }).to_string(),
+            cancel.clone(),
+        )
     });
     let report = pipeline.scheduler().batch(calls, cancel).run().await;
-    let codes: Vec<_> = report.committed.iter().map(|call| call.result.code()).collect();
+    let codes: Vec<_> = report
+        .committed
+        .iter()
+        .map(|call| call.result.code())
+        .collect();
     assert_eq!(codes, [None, Some(code::TOOL_TIMEOUT), None]);
     assert_eq!(ran.take(), ["read", "search", "read"]);
 }

@@ -6,6 +6,7 @@ mod support;
 use serde::Serialize;
 use serde_json::{Value, json};
 use support::{Counter, Log, any_object, registry, request, returns};
+use tokio_util::sync::CancellationToken;
 use toolfall::{
     Arguments, BoxError, CallView, ContentBlock, FailureKind, Pipeline, PostDecision, PostRequest,
     ToolContext, ToolDef, ToolResult, code, raw_tool, tool_fn,
@@ -61,7 +62,8 @@ fn broken() -> Vec<(ToolDef, &'static str)> {
     let rendered = |name| text(name);
     vec![
         (
-            returns("kind", 42.into(), &Counter::default()).output_schema(json!({"type": "string"})),
+            returns("kind", 42.into(), &Counter::default())
+                .output_schema(json!({"type": "string"})),
             "\"value\" must be a string",
         ),
         (
@@ -73,7 +75,9 @@ fn broken() -> Vec<(ToolDef, &'static str)> {
              \"value.b\" is not a declared property (additionalProperties: false)",
         ),
         (
-            tool_fn("nan", "", |_: Value, _: ToolContext| async { Ok::<_, BoxError>(f64::NAN) }),
+            tool_fn("nan", "", |_: Value, _: ToolContext| async {
+                Ok::<_, BoxError>(f64::NAN)
+            }),
             lossless,
         ),
         (
@@ -83,9 +87,12 @@ fn broken() -> Vec<(ToolDef, &'static str)> {
             "value snapshot failed: the pipe is closed",
         ),
         (
-            raw_tool("deep", "", any_object(), |_: Arguments, _: ToolContext| async {
-                Ok::<Value, BoxError>(deep())
-            }),
+            raw_tool(
+                "deep",
+                "",
+                any_object(),
+                |_: Arguments, _: ToolContext| async { Ok::<Value, BoxError>(deep()) },
+            ),
             lossless,
         ),
         (
@@ -134,12 +141,15 @@ async fn a_broken_output_contract_is_the_tools_failure() {
         .build();
     for (name, violation) in names.into_iter().zip(expected) {
         let message = format!("tool \"{name}\" returned invalid output: {violation}");
-        let call = toolfall::CallRequest::new("c", name, "{}", Default::default());
+        let call = toolfall::CallRequest::new("c", name, "{}", CancellationToken::new());
         let result = pipeline.run(call).await;
         assert_eq!(result.message(), Some(&*message));
         assert_eq!(result.text(), format!("Error: {message}"));
         let info = result.info().unwrap();
-        assert_eq!((info.name(), info.code()), ("ToolOutputError", code::INVALID_TOOL_OUTPUT));
+        assert_eq!(
+            (info.name(), info.code()),
+            ("ToolOutputError", code::INVALID_TOOL_OUTPUT)
+        );
         assert_eq!(result.kind(), Some(FailureKind::InvalidOutput));
         assert_eq!((result.value(), result.meta()), (None, None));
         assert_eq!(observed.take(), [true]);
@@ -155,37 +165,57 @@ async fn a_replaced_value_is_judged_and_rendered_and_replaced_content_is_not() {
     let tool = text("say")
         .render(move |value| {
             count.add();
-            Ok(vec![ContentBlock::text(format!("<{}>", value.as_str().unwrap()))])
+            Ok(vec![ContentBlock::text(format!(
+                "<{}>",
+                value.as_str().unwrap()
+            ))])
         })
         .presentation_meta(|value| Ok(json!({ "of": value })));
     let pipeline = Pipeline::builder(registry([tool]))
         .post_execute(|post: &PostRequest| match post.call().id().as_str() {
             "content" => PostDecision::replace_content(vec![ContentBlock::text("shown")]),
             "value" => PostDecision::replace_value("other".into()),
-            "both" => PostDecision::replace_value("other".into()).with_context(support::context("c")),
+            "both" => {
+                PostDecision::replace_value("other".into()).with_context(support::context("c"))
+            }
             "bad" => PostDecision::replace_value(7.into()),
             _ => PostDecision::accept(),
         })
         .build();
-    let run = |id: &'static str| pipeline.call(id, "say", "{}", Default::default());
+    let run = |id: &'static str| pipeline.call(id, "say", "{}", CancellationToken::new());
 
     let result = run("plain").await;
     assert_eq!((result.text().as_str(), rendered.get()), ("<hi>", 1));
     let result = run("content").await;
-    assert_eq!((result.text(), result.value()), ("shown".to_owned(), Some(&json!("hi"))));
-    assert_eq!((result.meta(), rendered.get()), (Some(&json!({"of": "hi"})), 2));
+    assert_eq!(
+        (result.text(), result.value()),
+        ("shown".to_owned(), Some(&json!("hi")))
+    );
+    assert_eq!(
+        (result.meta(), rendered.get()),
+        (Some(&json!({"of": "hi"})), 2)
+    );
     let result = run("value").await;
-    assert_eq!((result.text(), result.value()), ("<other>".to_owned(), Some(&json!("other"))));
+    assert_eq!(
+        (result.text(), result.value()),
+        ("<other>".to_owned(), Some(&json!("other")))
+    );
     assert_eq!(result.meta(), Some(&json!({"of": "other"})));
     assert!(result.contexts().is_empty());
     let result = run("both").await;
-    assert_eq!((result.text(), support::texts(result.contexts())), ("<other>".into(), vec!["c".into()]));
+    assert_eq!(
+        (result.text(), support::texts(result.contexts())),
+        ("<other>".into(), vec!["c".into()])
+    );
     let result = run("bad").await;
     assert_eq!(
         result.message(),
         Some("tool \"say\" returned invalid output: \"value\" must be a string")
     );
-    assert_eq!((result.code(), result.value()), (Some("INVALID_TOOL_OUTPUT"), None));
+    assert_eq!(
+        (result.code(), result.value()),
+        (Some("INVALID_TOOL_OUTPUT"), None)
+    );
 }
 
 #[tokio::test]
@@ -196,7 +226,10 @@ async fn the_default_rendering_shows_text_as_it_is_and_the_rest_as_json() {
     ];
     let pipeline = Pipeline::builder(registry(tools)).build();
     assert_eq!(pipeline.run(request("text", "{}")).await.text(), "a\n\"b\"");
-    assert_eq!(pipeline.run(request("json", "{}")).await.text(), "{\"a\":[1]}");
+    assert_eq!(
+        pipeline.run(request("json", "{}")).await.text(),
+        "{\"a\":[1]}"
+    );
 }
 
 #[tokio::test]
@@ -204,6 +237,9 @@ async fn without_an_output_schema_any_json_is_taken() {
     for value in [json!(null), json!(1), json!([{}])] {
         let tool = returns("any", value.clone(), &Counter::default());
         let pipeline = Pipeline::builder(registry([tool])).build();
-        assert_eq!(pipeline.run(request("any", "{}")).await.value(), Some(&value));
+        assert_eq!(
+            pipeline.run(request("any", "{}")).await.value(),
+            Some(&value)
+        );
     }
 }

@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex};
 use support::{Counter, Log, echo, registry, request, returns};
 use tokio_util::sync::CancellationToken;
 use toolfall::{
-    CallView, CodedError, Decision, Denial, Effect, FailureKind, GuardList,
-    GuardRegistration, Pipeline, PostDecision, PostRequest, Registry, ToolOutcome, ToolResult,
-    tool_fn,
+    CallView, CodedError, Decision, Denial, Effect, FailureKind, GuardList, GuardRegistration,
+    Pipeline, PostDecision, PostRequest, Registry, ToolOutcome, ToolResult, tool_fn,
 };
 
 /// Names the stages that were reached.
@@ -30,10 +29,12 @@ fn traced(
             guarded.push("guard");
             guard(call)
         })
-        .around(tower::util::MapResponseLayer::new(move |outcome: ToolOutcome| {
-            around.push("around");
-            outcome
-        }))
+        .around(tower::util::MapResponseLayer::new(
+            move |outcome: ToolOutcome| {
+                around.push("around");
+                outcome
+            },
+        ))
         .post_execute(move |_: &PostRequest| {
             post.push("post");
             PostDecision::accept()
@@ -54,7 +55,11 @@ async fn what_a_policy_says_is_what_the_model_reads() {
         &log,
         |call| match call.id().as_str() {
             "deny" => Ok(Decision::deny("not on Sundays")),
-            "fail" => Err(CodedError::new("HookError", "HOOK", "permission hook broke")),
+            "fail" => Err(CodedError::new(
+                "HookError",
+                "HOOK",
+                "permission hook broke",
+            )),
             "panic" => panic!("permission hook fell"),
             _ => Ok(Decision::Allow),
         },
@@ -69,24 +74,76 @@ async fn what_a_policy_says_is_what_the_model_reads() {
     let all = ["pre", "guard", "around", "post"].as_slice();
     for (id, text, code, kind, stages) in [
         ("plain", "ran", None, None, all),
-        ("deny", "Error: not on Sundays", None, Some(FailureKind::Denied), &["pre", "post"]),
-        ("fail", "Error: permission hook broke", Some("HOOK"), Some(FailureKind::Policy), &["pre"]),
-        ("panic", "Error: permission hook fell", None, Some(FailureKind::Policy), &["pre"]),
-        ("guarded", "Error: read only", None, Some(FailureKind::Denied), &["pre", "guard", "post"]),
-        ("empty", "Error: ", None, Some(FailureKind::Denied), &["pre", "guard", "post"]),
-        ("guard-fail", "Error: guard broke", Some("GUARD"), Some(FailureKind::Policy), &["pre", "guard"]),
-        ("guard-panic", "Error: guard fell", None, Some(FailureKind::Policy), &["pre", "guard"]),
+        (
+            "deny",
+            "Error: not on Sundays",
+            None,
+            Some(FailureKind::Denied),
+            &["pre", "post"],
+        ),
+        (
+            "fail",
+            "Error: permission hook broke",
+            Some("HOOK"),
+            Some(FailureKind::Policy),
+            &["pre"],
+        ),
+        (
+            "panic",
+            "Error: permission hook fell",
+            None,
+            Some(FailureKind::Policy),
+            &["pre"],
+        ),
+        (
+            "guarded",
+            "Error: read only",
+            None,
+            Some(FailureKind::Denied),
+            &["pre", "guard", "post"],
+        ),
+        (
+            "empty",
+            "Error: ",
+            None,
+            Some(FailureKind::Denied),
+            &["pre", "guard", "post"],
+        ),
+        (
+            "guard-fail",
+            "Error: guard broke",
+            Some("GUARD"),
+            Some(FailureKind::Policy),
+            &["pre", "guard"],
+        ),
+        (
+            "guard-panic",
+            "Error: guard fell",
+            None,
+            Some(FailureKind::Policy),
+            &["pre", "guard"],
+        ),
         ("again", "ran", None, None, all),
     ] {
         let ran = runs.get();
         let result = pipeline.call(id, "t", "{}", CancellationToken::new()).await;
-        assert_eq!((result.text().as_str(), result.code(), result.kind()), (text, code, kind), "{id}");
+        assert_eq!(
+            (result.text().as_str(), result.code(), result.kind()),
+            (text, code, kind),
+            "{id}"
+        );
         let mut reached = log.take();
         assert_eq!(reached.pop().as_deref(), Some("notify"), "{id}");
         assert_eq!(reached, stages, "{id}");
         assert_eq!(runs.get() - ran, usize::from(text == "ran"), "{id}");
-        assert!(!result.is_error() || result.effect() == Effect::NotStarted, "{id}");
-        assert_eq!(result.message().map(|message| format!("Error: {message}")), result.is_error().then(|| text.to_owned()));
+        assert!(
+            !result.is_error() || result.effect() == Effect::NotStarted,
+            "{id}"
+        );
+        assert_eq!(
+            result.message().map(|message| format!("Error: {message}")),
+            result.is_error().then(|| text.to_owned())
+        );
     }
 }
 
@@ -125,7 +182,9 @@ async fn listeners_of_one_stage_delegate_or_do_not() {
         body_log.push("body");
         async { Ok::<_, toolfall::BoxError>("ran") }
     });
-    let pipeline = Pipeline::builder(registry([tool])).pre_decision(outer).build();
+    let pipeline = Pipeline::builder(registry([tool]))
+        .pre_decision(outer)
+        .build();
     let run = |id: &'static str| pipeline.call(id, "t", "{}", CancellationToken::new());
     assert_eq!(run("plain").await.text(), "ran");
     assert_eq!(log.take(), ["before", "inner", "after", "body"]);
@@ -161,7 +220,9 @@ async fn a_cancellation_waits_for_the_policy_and_changes_no_refusal() {
                     }
                 }
             })
-            .guard(|call: &CallView| (call.id().as_str() == "guard").then(|| Denial::new("guarded")))
+            .guard(|call: &CallView| {
+                (call.id().as_str() == "guard").then(|| Denial::new("guarded"))
+            })
             .post_execute(move |_: &PostRequest| {
                 count.add();
                 PostDecision::accept()
@@ -174,7 +235,11 @@ async fn a_cancellation_waits_for_the_policy_and_changes_no_refusal() {
         assert!(call.poll().is_pending(), "the policy is never abandoned");
         gate.notify_one();
         let result = call.await;
-        assert_eq!((result.text().as_str(), posted.get()), (text, posts), "{id}");
+        assert_eq!(
+            (result.text().as_str(), posted.get()),
+            (text, posts),
+            "{id}"
+        );
         assert_eq!(runs.get(), 0);
     }
 }
@@ -198,10 +263,16 @@ async fn the_first_guard_that_denies_wins_and_each_registration_counts() {
         .pre_decision(|_: &CallView| Decision::Allow)
         .guard(guards)
         .build();
-    assert_eq!(pipeline.run(request("t", "{}")).await.text(), "Error: second");
+    assert_eq!(
+        pipeline.run(request("t", "{}")).await.text(),
+        "Error: second"
+    );
     assert_eq!(asked.take(), ["abstains", "second"]);
     drop(second);
-    assert_eq!(pipeline.run(request("t", "{}")).await.text(), "Error: third");
+    assert_eq!(
+        pipeline.run(request("t", "{}")).await.text(),
+        "Error: third"
+    );
     drop(third);
     assert_eq!(pipeline.run(request("t", "{}")).await.text(), "{}");
 }
@@ -238,9 +309,14 @@ async fn a_guard_that_replaces_itself_counts_from_the_next_call() {
         None::<Denial>
     });
     own.lock().unwrap().push(registration);
-    let pipeline = Pipeline::builder(registry([echo("t")])).guard(guards).build();
+    let pipeline = Pipeline::builder(registry([echo("t")]))
+        .guard(guards)
+        .build();
     assert_eq!(pipeline.run(request("t", "{}")).await.text(), "{}");
-    assert_eq!(pipeline.run(request("t", "{}")).await.text(), "Error: replacement");
+    assert_eq!(
+        pipeline.run(request("t", "{}")).await.text(),
+        "Error: replacement"
+    );
     own.lock().unwrap().clear();
 }
 
@@ -258,12 +334,19 @@ async fn guards_change_no_tools() {
 #[tokio::test]
 async fn a_guard_judges_the_calls_of_a_tool_like_any_other() {
     let ran = Counter::default();
-    let outer = tool_fn("outer", "", |_: serde_json::Value, ctx: toolfall::ToolContext| async move {
-        Ok::<_, toolfall::BoxError>(ctx.call_tool("inner", "{}").await?.text())
-    });
+    let outer = tool_fn(
+        "outer",
+        "",
+        |_: serde_json::Value, ctx: toolfall::ToolContext| async move {
+            Ok::<_, toolfall::BoxError>(ctx.call_tool("inner", "{}").await?.text())
+        },
+    );
     let pipeline = Pipeline::builder(registry([outer, returns("inner", 1.into(), &ran)]))
         .guard(|call: &CallView| (call.name() == "inner").then(|| Denial::new("not inside either")))
         .build();
-    assert_eq!(pipeline.run(request("outer", "{}")).await.text(), "Error: not inside either");
+    assert_eq!(
+        pipeline.run(request("outer", "{}")).await.text(),
+        "Error: not inside either"
+    );
     assert_eq!(ran.get(), 0);
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use support::{Counter, any_object, context, registry, returns, texts};
 use tokio_util::sync::CancellationToken;
 use toolfall::{
-    Arguments, CallView, CodedError, ContentBlock, Decision, FailureKind, Pipeline,
-    PostDecision, PostRequest, ToolContext, raw_tool,
+    Arguments, CallView, CodedError, ContentBlock, Decision, FailureKind, Pipeline, PostDecision,
+    PostRequest, ToolContext, raw_tool,
 };
 
 fn reasoning() -> ContentBlock {
@@ -19,11 +19,17 @@ fn reasoning() -> ContentBlock {
 
 /// conformance: POST-01, POST-07, POST-08, POST-09, POST-10, POST-12, POST-13, POST-15, POST-16,
 /// POST-17, POST-21, POST-24, POST-25, OUT-12, OUT-14, OUT-15, OUT-19
+#[allow(clippy::too_many_lines, reason = "one table")]
 #[tokio::test]
 async fn what_a_post_policy_decides_is_what_comes_out() {
-    let failing = raw_tool("fails", "", any_object(), |_: Arguments, _: ToolContext| async {
-        Err::<Value, _>(CodedError::new("DiskError", "DISK", "it broke"))
-    });
+    let failing = raw_tool(
+        "fails",
+        "",
+        any_object(),
+        |_: Arguments, _: ToolContext| async {
+            Err::<Value, _>(CodedError::new("DiskError", "DISK", "it broke"))
+        },
+    );
     let judged = Counter::default();
     let count = judged.clone();
     let tools = registry([returns("t", "value".into(), &Counter::default()), failing]);
@@ -58,18 +64,83 @@ async fn what_a_post_policy_decides_is_what_comes_out() {
         ("text", "fails", "withheld", Some("withheld"), None, blocked),
         ("empty", "t", "", Some(plain), None, blocked),
         ("blank", "t", "", Some(plain), None, blocked),
-        ("private", "t", "", Some("[reasoning content]"), None, blocked),
-        ("several", "t", "a\nb", Some("a\n[reasoning content]\nb"), None, blocked),
-        ("content", "fails", "shown", Some("it broke"), Some("DISK"), Some(FailureKind::Body)),
-        ("value", "fails", "Error: ", Some(failed), None, Some(FailureKind::Policy)),
-        ("breaks", "t", "Error: ", Some("post hook broke"), Some("HOOK"), Some(FailureKind::Policy)),
-        ("falls", "t", "Error: ", Some("post hook fell"), None, Some(FailureKind::Policy)),
-        ("plain", "fails", "Error: ", Some("it broke"), Some("DISK"), Some(FailureKind::Body)),
-        ("denied", "t", "Error: ", Some("denied"), None, Some(FailureKind::Denied)),
-        ("plain", "nobody", "Error: ", Some("unknown tool \"nobody\""), Some("UNKNOWN_TOOL"), Some(FailureKind::UnknownTool)),
+        (
+            "private",
+            "t",
+            "",
+            Some("[reasoning content]"),
+            None,
+            blocked,
+        ),
+        (
+            "several",
+            "t",
+            "a\nb",
+            Some("a\n[reasoning content]\nb"),
+            None,
+            blocked,
+        ),
+        (
+            "content",
+            "fails",
+            "shown",
+            Some("it broke"),
+            Some("DISK"),
+            Some(FailureKind::Body),
+        ),
+        (
+            "value",
+            "fails",
+            "Error: ",
+            Some(failed),
+            None,
+            Some(FailureKind::Policy),
+        ),
+        (
+            "breaks",
+            "t",
+            "Error: ",
+            Some("post hook broke"),
+            Some("HOOK"),
+            Some(FailureKind::Policy),
+        ),
+        (
+            "falls",
+            "t",
+            "Error: ",
+            Some("post hook fell"),
+            None,
+            Some(FailureKind::Policy),
+        ),
+        (
+            "plain",
+            "fails",
+            "Error: ",
+            Some("it broke"),
+            Some("DISK"),
+            Some(FailureKind::Body),
+        ),
+        (
+            "denied",
+            "t",
+            "Error: ",
+            Some("denied"),
+            None,
+            Some(FailureKind::Denied),
+        ),
+        (
+            "plain",
+            "nobody",
+            "Error: ",
+            Some("unknown tool \"nobody\""),
+            Some("UNKNOWN_TOOL"),
+            Some(FailureKind::UnknownTool),
+        ),
     ] {
         let before = judged.get();
-        let result = pipeline.call(id, tool, "{}", CancellationToken::new()).await;
+        let result = pipeline
+            .call(id, tool, "{}", CancellationToken::new())
+            .await;
         let what = format!("{id} {tool}");
         let text = match message {
             Some(message) if text == "Error: " => format!("Error: {message}"),
@@ -77,14 +148,22 @@ async fn what_a_post_policy_decides_is_what_comes_out() {
         };
         assert_eq!((result.text(), result.message()), (text, message), "{what}");
         assert_eq!((result.code(), result.kind()), (code, kind), "{what}");
-        assert_eq!(result.value(), (!result.is_error()).then(|| json!("value")).as_ref());
+        assert_eq!(
+            result.value(),
+            (!result.is_error()).then(|| json!("value")).as_ref()
+        );
         let contexts: &[&str] = if id == "text" { &["why"] } else { &[] };
         assert_eq!(texts(result.contexts()), contexts, "{what}");
         assert_eq!(judged.get() - before, 1, "{what}");
     }
     // Content is presentation: a program still sees the value.
-    let result = pipeline.call("content", "t", "{}", CancellationToken::new()).await;
-    assert_eq!((result.text().as_str(), result.value()), ("shown", Some(&json!("value"))));
+    let result = pipeline
+        .call("content", "t", "{}", CancellationToken::new())
+        .await;
+    assert_eq!(
+        (result.text().as_str(), result.value()),
+        ("shown", Some(&json!("value")))
+    );
 }
 
 /// conformance: POST-19
@@ -103,7 +182,9 @@ async fn an_outer_policy_speaks_after_an_inner_one() {
             PostDecision::replace_value("inner".into()).with_context(context("inner"))
         })
         .build();
-    let result = pipeline.call("c", "t", "{}", CancellationToken::new()).await;
+    let result = pipeline
+        .call("c", "t", "{}", CancellationToken::new())
+        .await;
     assert_eq!(result.text(), "inner");
     assert_eq!(texts(result.contexts()), ["inner", "outer"]);
 }

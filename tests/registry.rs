@@ -32,7 +32,10 @@ fn a_model_is_told_three_things_of_a_tool() {
         let fields = serde_json::to_value(schema).unwrap();
         let fields: Vec<&String> = fields.as_object().unwrap().keys().collect();
         assert_eq!(fields, ["description", "name", "parameters"]);
-        assert_eq!((schema.description.as_str(), &schema.parameters), ("Says it again", &any_object()));
+        assert_eq!(
+            (schema.description.as_str(), &schema.parameters),
+            ("Says it again", &any_object())
+        );
     }
     told[0].parameters["mine"] = json!(true);
     assert_eq!(registry.schemas(None)[0].parameters, any_object());
@@ -43,7 +46,11 @@ fn a_model_is_told_three_things_of_a_tool() {
 fn the_list_does_not_depend_on_the_order_of_registration() {
     let names = |order: [&'static str; 3]| -> Vec<String> {
         let registry = registry(order.map(echo));
-        registry.schemas(None).into_iter().map(|schema| schema.name).collect()
+        registry
+            .schemas(None)
+            .into_iter()
+            .map(|schema| schema.name)
+            .collect()
     };
     assert_eq!(names(["zulu", "alpha", "mike"]), ["alpha", "mike", "zulu"]);
     assert_eq!(names(["mike", "zulu", "alpha"]), ["alpha", "mike", "zulu"]);
@@ -56,19 +63,31 @@ fn a_name_is_taken_once() {
     let error = registry.register(echo("t")).map(drop).unwrap_err();
     assert!(matches!(&error, RegisterError::NameTaken { name } if name == "t"));
     let told = error.to_string();
-    assert!(told.contains("already registered") && told.contains("in that agent's scope"), "{told}");
+    assert!(
+        told.contains("already registered") && told.contains("in that agent's scope"),
+        "{told}"
+    );
 
     // Many at once are all registered or none.
-    let error = registry.register_all([echo("a"), echo("t"), echo("b")]).map(drop).unwrap_err();
+    let error = registry
+        .register_all([echo("a"), echo("t"), echo("b")])
+        .map(drop)
+        .unwrap_err();
     assert!(matches!(error, RegisterError::NameTaken { .. }));
-    let error = registry.register_all([echo("a"), echo("a")]).map(drop).unwrap_err();
+    let error = registry
+        .register_all([echo("a"), echo("a")])
+        .map(drop)
+        .unwrap_err();
     assert!(matches!(error, RegisterError::NameTaken { .. }));
     assert!(!registry.contains("a", None) && !registry.contains("b", None));
     let both = registry.register_all([echo("a"), echo("b")]).unwrap();
     assert!(registry.contains("a", None) && both.len() == 2);
 
     for name in ["", "a\nb", &"n".repeat(257)] {
-        let error = registry.register(echo("x").with_name(name.to_owned())).map(drop).unwrap_err();
+        let error = registry
+            .register(echo("x").with_name(name.to_owned()))
+            .map(drop)
+            .unwrap_err();
         assert!(matches!(error, RegisterError::Name { .. }), "{error}");
         assert!(!error.to_string().contains(char::is_control));
     }
@@ -81,9 +100,12 @@ fn parameters_that_cannot_be_kept_are_refused_when_they_come() {
     for _ in 0..200 {
         parameters = json!({ "not": parameters });
     }
-    let tool = raw_tool("lossy-schema", "", parameters, |_: Arguments, _: ToolContext| async {
-        Ok::<Value, BoxError>(Value::Null)
-    });
+    let tool = raw_tool(
+        "lossy-schema",
+        "",
+        parameters,
+        |_: Arguments, _: ToolContext| async { Ok::<Value, BoxError>(Value::Null) },
+    );
     let registry = Registry::new();
     let error = registry.register(tool).map(drop).unwrap_err();
     let told = "tool \"lossy-schema\" parameters must be lossless JSON before schema projection";
@@ -102,11 +124,7 @@ fn dropping_a_registration_takes_exactly_that_tool_away() {
     assert!(!registry.contains("t", None) && registry.contains("stays", None));
 
     // In the order of fields, and on a thread without a runtime.
-    struct Owner(#[allow(dead_code, reason = "held")] Vec<toolfall::Registration>);
-    let owner = Owner(vec![
-        registry.register(echo("t").with_name("t")).unwrap(),
-        registry.register(echo("u")).unwrap(),
-    ]);
+    let owner = [echo("t"), echo("u")].map(|tool| registry.register(tool).unwrap());
     std::thread::spawn(move || drop(owner)).join().unwrap();
     assert!(!registry.contains("t", None) && !registry.contains("u", None));
 
@@ -127,16 +145,16 @@ fn dropping_a_registration_takes_exactly_that_tool_away() {
 fn every_change_is_told() {
     let registry = Registry::new();
     let mut changes = registry.changes();
-    let mut changed = || {
-        let changed = changes.has_changed().unwrap();
+    let mut told = || {
+        let new = changes.has_changed().unwrap();
         changes.mark_unchanged();
-        changed
+        new
     };
     let registration = registry.register(echo("t")).unwrap();
-    assert!(changed());
-    assert!(registry.register(echo("t")).is_err() && !changed());
+    assert!(told());
+    assert!(registry.register(echo("t")).is_err() && !told());
     drop(registration);
-    assert!(changed() && !changed());
+    assert!(told() && !told());
 }
 
 /// conformance: REG-18
@@ -145,20 +163,32 @@ async fn a_running_body_finishes_on_the_definition_it_began_with() {
     let registry = Registry::new();
     let gate = Arc::new(tokio::sync::Notify::new());
     let opened = gate.clone();
-    let old = raw_tool("t", "", any_object(), move |_: Arguments, _: ToolContext| {
-        let opened = opened.clone();
-        async move {
-            opened.notified().await;
-            Ok::<Value, BoxError>("old".into())
-        }
-    })
-    .render(|value| Ok(vec![toolfall::ContentBlock::text(format!("old renders {value}"))]));
+    let old = raw_tool(
+        "t",
+        "",
+        any_object(),
+        move |_: Arguments, _: ToolContext| {
+            let opened = opened.clone();
+            async move {
+                opened.notified().await;
+                Ok::<Value, BoxError>("old".into())
+            }
+        },
+    )
+    .render(|value| {
+        Ok(vec![toolfall::ContentBlock::text(format!(
+            "old renders {value}"
+        ))])
+    });
     let registration = registry.register(old).unwrap();
     let pipeline = Pipeline::builder(registry.clone()).build();
     let mut running = tokio_test::task::spawn(pipeline.run(request("t", "{}")));
     assert!(running.poll().is_pending());
     drop(registration);
-    registry.register(returns("t", "new".into(), &Counter::default())).unwrap().keep();
+    registry
+        .register(returns("t", "new".into(), &Counter::default()))
+        .unwrap()
+        .keep();
     gate.notify_one();
     assert_eq!(running.await.text(), "old renders \"old\"");
     assert_eq!(pipeline.run(request("t", "{}")).await.text(), "new");
@@ -191,10 +221,15 @@ fn a_tools_own_drop_may_use_the_registry() {
     let registry = Registry::new();
     let calls = Arc::new(Calls(registry.clone()));
     let registration = registry
-        .register(raw_tool("t", "", any_object(), move |_: Arguments, _: ToolContext| {
-            let _held = calls.clone();
-            async { Ok::<Value, BoxError>(Value::Null) }
-        }))
+        .register(raw_tool(
+            "t",
+            "",
+            any_object(),
+            move |_: Arguments, _: ToolContext| {
+                let _held = calls.clone();
+                async { Ok::<Value, BoxError>(Value::Null) }
+            },
+        ))
         .unwrap();
     drop(registration);
     assert!(!registry.contains("t", None) && !registry.contains("made by drop", None));
@@ -209,11 +244,15 @@ async fn threads_register_and_call_and_see_one_coherent_view() {
     // Both come and go together, in one change.
     let pair = |version: u64| {
         ["left", "right"].map(|name| {
-            tool_fn(name, format!("v{version}"), move |_: Value, ctx: ToolContext| async move {
-                ctx.defer_context(context(&version.to_string()));
-                tokio::task::yield_now().await;
-                Ok::<_, BoxError>(version)
-            })
+            tool_fn(
+                name,
+                format!("v{version}"),
+                move |_: Value, ctx: ToolContext| async move {
+                    ctx.defer_context(context(&version.to_string()));
+                    tokio::task::yield_now().await;
+                    Ok::<_, BoxError>(version)
+                },
+            )
         })
     };
     let writer = {
@@ -242,7 +281,10 @@ async fn threads_register_and_call_and_see_one_coherent_view() {
                         .map(|schema| schema.description.as_str())
                         .collect();
                     // A snapshot never mixes two versions.
-                    assert!(versions.windows(2).all(|pair| pair[0] == pair[1]), "{versions:?}");
+                    assert!(
+                        versions.windows(2).all(|pair| pair[0] == pair[1]),
+                        "{versions:?}"
+                    );
                     assert!(registry.contains("always", None));
 
                     let call = pipeline.call("c", "left", "{}", CancellationToken::new());
@@ -268,5 +310,8 @@ async fn threads_register_and_call_and_see_one_coherent_view() {
     }
     stop.store(true, Ordering::Relaxed);
     let versions = writer.join().unwrap();
-    assert!(versions > 1 && !registry.contains("left", None), "{versions} versions, {ran} ran");
+    assert!(
+        versions > 1 && !registry.contains("left", None),
+        "{versions} versions, {ran} ran"
+    );
 }

@@ -17,9 +17,10 @@ fn parameter() -> impl Strategy<Value = (Value, Value)> {
     ];
     scalar.prop_recursive(3, 24, 4, |inner| {
         prop_oneof![
-            inner
-                .clone()
-                .prop_map(|(schema, value)| (json!({"type": "array", "items": schema}), json!([value]))),
+            inner.clone().prop_map(|(schema, value)| (
+                json!({"type": "array", "items": schema}),
+                json!([value])
+            )),
             objects(inner),
         ]
     })

@@ -61,7 +61,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
         let mut span = Span {
             name: attributes.metadata().name(),
-            parent: ctx.span(id).and_then(|span| Some(span.parent()?.id().into_u64())),
+            parent: ctx
+                .span(id)
+                .and_then(|span| Some(span.parent()?.id().into_u64())),
             ..Span::default()
         };
         attributes.record(&mut Words(&mut span.fields));
@@ -70,20 +72,31 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
 
     fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
         let mut seen = self.0.lock().unwrap();
-        values.record(&mut Words(&mut seen.spans.get_mut(&id.into_u64()).unwrap().fields));
+        values.record(&mut Words(
+            &mut seen.spans.get_mut(&id.into_u64()).unwrap().fields,
+        ));
     }
 
     fn on_event(&self, event: &Event<'_>, ctx: Context<'_, S>) {
         let mut fields = Fields::new();
         event.record(&mut Words(&mut fields));
-        let around = ctx.event_scope(event).into_iter().flat_map(|scope| scope.from_root());
+        let around = ctx
+            .event_scope(event)
+            .into_iter()
+            .flat_map(tracing_subscriber::registry::Scope::from_root);
         let around = around.map(|span| span.name()).collect();
         let words = fields.remove("message").unwrap_or_default();
         self.0.lock().unwrap().events.push((words, around));
     }
 
     fn on_close(&self, id: Id, _: Context<'_, S>) {
-        self.0.lock().unwrap().spans.get_mut(&id.into_u64()).unwrap().closed = true;
+        self.0
+            .lock()
+            .unwrap()
+            .spans
+            .get_mut(&id.into_u64())
+            .unwrap()
+            .closed = true;
     }
 }
 
@@ -113,7 +126,10 @@ impl Recorder {
 
     fn calls(&self) -> Vec<Fields> {
         let seen = self.0.lock().unwrap();
-        let calls = seen.spans.values().filter(|span| span.name == "execute_tool");
+        let calls = seen
+            .spans
+            .values()
+            .filter(|span| span.name == "execute_tool");
         calls.map(|span| span.fields.clone()).collect()
     }
 
@@ -122,7 +138,12 @@ impl Recorder {
     }
 
     fn all_closed(&self) -> bool {
-        self.0.lock().unwrap().spans.values().all(|span| span.closed)
+        self.0
+            .lock()
+            .unwrap()
+            .spans
+            .values()
+            .all(|span| span.closed)
     }
 }
 
@@ -130,9 +151,14 @@ impl Recorder {
 #[tokio::test]
 async fn one_span_for_each_call_with_the_conventional_fields() {
     let (recorder, _guard) = Recorder::install();
-    let fails = raw_tool("fails", "", any_object(), |_: Arguments, _: ToolContext| async {
-        Err::<Value, _>(CodedError::new("DiskError", "DISK", "it broke"))
-    });
+    let fails = raw_tool(
+        "fails",
+        "",
+        any_object(),
+        |_: Arguments, _: ToolContext| async {
+            Err::<Value, _>(CodedError::new("DiskError", "DISK", "it broke"))
+        },
+    );
     let pipeline = Pipeline::builder(registry([echo("echo"), fails])).build();
     let scoped = CallRequest::new("c-1", "echo", "{}", CancellationToken::new())
         .with_scope(Scope::new("reviewer"));
@@ -153,15 +179,27 @@ async fn one_span_for_each_call_with_the_conventional_fields() {
     assert_eq!(field(0, "gen_ai.tool.name"), Some("echo"));
     assert_eq!(field(0, "gen_ai.tool.call.id"), Some("c-1"));
     assert_eq!(field(0, "gen_ai.agent.name"), Some("reviewer"));
-    assert_eq!((field(0, "otel.status_code"), field(0, "error.type")), (Some("OK"), None));
-    assert_eq!((field(1, "otel.status_code"), field(1, "error.type")), (Some("ERROR"), Some("DISK")));
+    assert_eq!(
+        (field(0, "otel.status_code"), field(0, "error.type")),
+        (Some("OK"), None)
+    );
+    assert_eq!(
+        (field(1, "otel.status_code"), field(1, "error.type")),
+        (Some("ERROR"), Some("DISK"))
+    );
     assert_eq!(field(1, "gen_ai.agent.name"), None);
     // Names that nobody registered share one label.
-    assert_eq!((field(2, "gen_ai.tool.name"), field(3, "gen_ai.tool.name")), (Some("_unknown"), Some("_unknown")));
+    assert_eq!(
+        (field(2, "gen_ai.tool.name"), field(3, "gen_ai.tool.name")),
+        (Some("_unknown"), Some("_unknown"))
+    );
     assert_eq!(field(2, "otel.name"), Some("execute_tool _unknown"));
     assert_eq!(field(2, "error.type"), Some("UNKNOWN_TOOL"));
     let words = format!("{calls:?}{:?}", recorder.events());
-    assert!(!words.contains("Token") && !words.contains("made up"), "{words}");
+    assert!(
+        !words.contains("Token") && !words.contains("made up"),
+        "{words}"
+    );
     assert!(recorder.all_closed());
 }
 
@@ -174,13 +212,18 @@ async fn wait<T>(answer: T) -> T {
 #[tokio::test]
 async fn each_stage_that_waits_has_a_span_inside_the_calls() {
     let (recorder, _guard) = Recorder::install();
-    let outer = raw_tool("outer", "", any_object(), |_: Arguments, ctx: ToolContext| async move {
-        tracing::info!("in the body");
-        ctx.call_tool("echo", "{}").await?;
-        wait(()).await;
-        tracing::info!("still in the body");
-        Ok::<Value, BoxError>(Value::Null)
-    });
+    let outer = raw_tool(
+        "outer",
+        "",
+        any_object(),
+        |_: Arguments, ctx: ToolContext| async move {
+            tracing::info!("in the body");
+            ctx.call_tool("echo", "{}").await?;
+            wait(()).await;
+            tracing::info!("still in the body");
+            Ok::<Value, BoxError>(Value::Null)
+        },
+    );
     let pipeline = Pipeline::builder(registry([outer, echo("echo")]))
         .pre_decision(|call: CallView| async move {
             tracing::info!("judging {}", call.name());
@@ -192,7 +235,9 @@ async fn each_stage_that_waits_has_a_span_inside_the_calls() {
         })
         .approval(|_: ApprovalRequest| wait(ApprovalOutcome::AllowedOnce))
         .post_execute(|_: PostRequest| wait(PostDecision::accept()))
-        .observer(|_: &CallView, _: &ToolResult| -> Result<(), BoxError> { Err("observer broke".into()) })
+        .observer(|_: &CallView, _: &ToolResult| -> Result<(), BoxError> {
+            Err("observer broke".into())
+        })
         .build();
     let host = tracing::info_span!("host");
     let call = pipeline.run(request("outer", "{}").with_scope(Scope::new("agent")));
@@ -216,9 +261,15 @@ async fn each_stage_that_waits_has_a_span_inside_the_calls() {
     let events = recorder.events();
     let around = |words: &str| {
         let found = events.iter().find(|(said, _)| said.contains(words));
-        found.map(|(_, around)| around.clone()).unwrap_or_else(|| panic!("{words}: {events:?}"))
+        found.map_or_else(
+            || panic!("{words}: {events:?}"),
+            |(_, around)| around.clone(),
+        )
     };
-    assert_eq!(around("judging outer"), ["host", "execute_tool", "toolfall.policy"]);
+    assert_eq!(
+        around("judging outer"),
+        ["host", "execute_tool", "toolfall.policy"]
+    );
     assert_eq!(around("in the body"), body);
     assert_eq!(around("still in the body"), body);
     assert_eq!(around("observer broke")[..2], ["host", "execute_tool"]);
@@ -237,20 +288,30 @@ async fn an_observer_that_fails_leaves_one_warning() {
         })
         .build();
     assert_eq!(pipeline.run(request("echo", "{}")).await.text(), "{}");
-    let said: Vec<String> = recorder.events().into_iter().map(|(words, _)| words).collect();
-    let form = |message: &str| format!("tool \"echo\" (call_1): tools/result observer failed: {message}");
+    let said: Vec<String> = recorder
+        .events()
+        .into_iter()
+        .map(|(words, _)| words)
+        .collect();
+    let form =
+        |message: &str| format!("tool \"echo\" (call_1): tools/result observer failed: {message}");
     assert_eq!(said, [form("no ink"), form("<unprintable thrown value>")]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_drained_body_keeps_its_spans() {
     let (recorder, _guard) = Recorder::install();
-    let waits = raw_tool("waits", "", any_object(), |_: Arguments, ctx: ToolContext| async move {
-        ctx.cancellation().cancelled().await;
-        wait(()).await;
-        tracing::info!("cleaned up");
-        Ok::<Value, BoxError>(Value::Null)
-    });
+    let waits = raw_tool(
+        "waits",
+        "",
+        any_object(),
+        |_: Arguments, ctx: ToolContext| async move {
+            ctx.cancellation().cancelled().await;
+            wait(()).await;
+            tracing::info!("cleaned up");
+            Ok::<Value, BoxError>(Value::Null)
+        },
+    );
     let pipeline = Pipeline::builder(registry([waits]))
         .observer(|_: &CallView, result: &ToolResult| tracing::info!("told {:?}", result.code()))
         .build();
@@ -265,7 +326,13 @@ async fn a_drained_body_keeps_its_spans() {
     drop(call);
     tokio::time::sleep(Duration::from_millis(10)).await;
     let events = recorder.events();
-    assert_eq!(events[0], ("cleaned up".to_owned(), vec!["host", "execute_tool", "toolfall.body"]));
+    assert_eq!(
+        events[0],
+        (
+            "cleaned up".to_owned(),
+            vec!["host", "execute_tool", "toolfall.body"]
+        )
+    );
     let (told, around) = &events[1];
     assert_eq!(told, "told Some(\"ABORTED\")");
     assert!(around.contains(&"execute_tool"), "{around:?}");

@@ -17,12 +17,17 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 #[tokio::test]
 async fn ten_thousand_calls_leave_nothing_on_their_tokens() {
     let theirs = CancellationToken::new();
-    let tool = raw_tool("t", "", any_object(), |_: Arguments, ctx: ToolContext| async move {
-        tokio::select! {
-            () = ctx.cancellation().cancelled() => Err(BoxError::from("cancelled")),
-            () = tokio::task::yield_now() => Ok(serde_json::Value::Null),
-        }
-    });
+    let tool = raw_tool(
+        "t",
+        "",
+        any_object(),
+        |_: Arguments, ctx: ToolContext| async move {
+            tokio::select! {
+                () = ctx.cancellation().cancelled() => Err(BoxError::from("cancelled")),
+                () = tokio::task::yield_now() => Ok(serde_json::Value::Null),
+            }
+        },
+    );
     let replaced = theirs.clone();
     let pipeline = Pipeline::builder(registry([tool]))
         .around(wrapper(move |call, inner| {

@@ -107,19 +107,35 @@ fn a_schema_says_of_a_type_what_it_is_and_nothing_else() {
         .map(|name| name.as_str().unwrap())
         .collect();
     required.sort_unstable();
-    assert_eq!(required, ["closed", "free", "mode", "path", "place", "places"]);
-    assert_ne!(schema["additionalProperties"], json!(false), "the root is open");
+    assert_eq!(
+        required,
+        ["closed", "free", "mode", "path", "place", "places"]
+    );
+    assert_ne!(
+        schema["additionalProperties"],
+        json!(false),
+        "the root is open"
+    );
 
     let property = |name: &str| resolve(schema, &schema["properties"][name]);
-    assert_eq!(*property("path"), json!({"type": "string", "description": "The file."}));
+    assert_eq!(
+        *property("path"),
+        json!({"type": "string", "description": "The file."})
+    );
     assert_eq!(property("mode")["enum"], json!(["read", "write"]));
     assert_eq!(property("place")["required"], json!(["host"]));
-    assert_eq!(property("place")["properties"]["host"]["description"], "The host's name.");
+    assert_eq!(
+        property("place")["properties"]["host"]["description"],
+        "The host's name."
+    );
     assert_eq!(property("closed")["additionalProperties"], false);
     assert_eq!(property("closed")["required"], json!(["id"]));
     assert_eq!(property("limit")["default"], 10);
     assert!(property("path").get("default").is_none() && property("path").get("enum").is_none());
-    assert_eq!(resolve(schema, &property("places")["items"])["required"], json!(["host"]));
+    assert_eq!(
+        resolve(schema, &property("places")["items"])["required"],
+        json!(["host"])
+    );
     assert!(
         schema["properties"]["free"] == json!(true) || schema["properties"]["free"] == json!({}),
         "{}",
@@ -128,25 +144,41 @@ fn a_schema_says_of_a_type_what_it_is_and_nothing_else() {
     let optional = &schema["$defs"]["Optional"];
     assert!(optional["properties"]["maybe"].is_object() && optional.get("required").is_none());
 
-    let nothing = tool_fn("n", "", |_: Nothing, _: ToolContext| async { Ok::<_, BoxError>(1) });
-    assert_eq!(*nothing.parameters(), json!({"type": "object", "properties": {}}));
+    let nothing = tool_fn("n", "", |_: Nothing, _: ToolContext| async {
+        Ok::<_, BoxError>(1)
+    });
+    assert_eq!(
+        *nothing.parameters(),
+        json!({"type": "object", "properties": {}})
+    );
 }
 
 /// conformance: ARGS-07, SCHEMA-17
 #[tokio::test]
 async fn what_validates_also_decodes() {
     let registry = registry([ToolDef::typed(Back)]);
-    assert_eq!(registry.schemas(None)[0].parameters, *ToolDef::typed(Back).parameters());
+    assert_eq!(
+        registry.schemas(None)[0].parameters,
+        *ToolDef::typed(Back).parameters()
+    );
     let pipeline = Pipeline::builder(registry).build();
     let sent = json!({
         "path": "a", "mode": "write", "place": {"host": "h"}, "closed": {"id": 1.0},
         "places": [{"host": "i", "port": 80}], "free": [null], "undeclared": {"kept": true},
     });
     let result = pipeline.run(request("back", sent.to_string())).await;
-    let value = result.value().unwrap_or_else(|| panic!("{}", result.text()));
+    let value = result
+        .value()
+        .unwrap_or_else(|| panic!("{}", result.text()));
     assert_eq!(value["undeclared"], json!({"kept": true}));
-    assert_eq!((&value["limit"], &value["optional"]), (&json!(10), &Value::Null));
-    assert_eq!((&value["closed"]["id"], &value["mode"]), (&json!(1), &json!("write")));
+    assert_eq!(
+        (&value["limit"], &value["optional"]),
+        (&json!(10), &Value::Null)
+    );
+    assert_eq!(
+        (&value["closed"]["id"], &value["mode"]),
+        (&json!(1), &json!("write"))
+    );
 }
 
 /// conformance: ARGS-25, ARGS-35, ARGS-33
@@ -162,16 +194,27 @@ async fn an_unlisted_word_is_an_invalid_argument() {
     };
     let pipeline = Pipeline::builder(registry([tool])).build();
     for (sent, message) in [
-        (r#"{"mode":"delete"}"#, "invalid arguments: \"mode\" must be one of [\"read\",\"write\"]"),
-        ("{}", "invalid arguments: missing required property \"mode\""),
-        (r#"{"mode":"read","n":"1"}"#, "invalid arguments: \"n\" must be an integer or null"),
+        (
+            r#"{"mode":"delete"}"#,
+            "invalid arguments: \"mode\" must be one of [\"read\",\"write\"]",
+        ),
+        (
+            "{}",
+            "invalid arguments: missing required property \"mode\"",
+        ),
+        (
+            r#"{"mode":"read","n":"1"}"#,
+            "invalid arguments: \"n\" must be an integer or null",
+        ),
     ] {
         let result = pipeline.run(request("modes", sent)).await;
         assert_eq!(result.message(), Some(message));
         assert_eq!(result.info().unwrap().name(), "ToolArgsError");
     }
     assert_eq!(ran.get(), 0);
-    let result = pipeline.run(request("modes", r#"{"mode":"read","n":1.0}"#)).await;
+    let result = pipeline
+        .run(request("modes", r#"{"mode":"read","n":1.0}"#))
+        .await;
     assert_eq!((result.text(), ran.get()), ("read".to_owned(), 1));
 }
 
@@ -211,28 +254,54 @@ async fn a_type_that_left_its_schema_is_not_the_models_fault() {
     let result = pipeline.run(request("drifted", r#"{"id":"\u001b"}"#)).await;
     assert_eq!(result.code(), Some("SCHEMA_DRIFT"));
     assert_eq!(result.kind(), Some(FailureKind::Body));
-    assert!(!result.text().contains(char::is_control), "{:?}", result.text());
+    assert!(
+        !result.text().contains(char::is_control),
+        "{:?}",
+        result.text()
+    );
 
     // Where the type itself is the judge, the model is told.
     let result = pipeline.run(request("decoding", r#"{"id":"a"}"#)).await;
     assert_eq!(result.code(), Some("INVALID_ARGS"));
-    assert!(result.message().unwrap().starts_with("invalid arguments: at /id: "));
-    assert_eq!(pipeline.run(request("decoding", r#"{"id":7}"#)).await.text(), "7");
+    assert!(
+        result
+            .message()
+            .unwrap()
+            .starts_with("invalid arguments: at /id: ")
+    );
+    assert_eq!(
+        pipeline
+            .run(request("decoding", r#"{"id":7}"#))
+            .await
+            .text(),
+        "7"
+    );
 }
 
 /// conformance: ARGS-28, SCHEMA-32, REG-07, REG-08, TIME-25
 #[test]
 fn a_budget_is_positive_and_fits_a_timer() {
     let budgeted = |budget| ToolDef::typed(Back).budget(budget);
-    for good in [Duration::from_millis(1), Duration::from_secs(30), Duration::from_millis(2_147_483_647)] {
+    for good in [
+        Duration::from_millis(1),
+        Duration::from_secs(30),
+        Duration::from_millis(2_147_483_647),
+    ] {
         assert!(Registry::new().register(budgeted(good)).is_ok());
     }
-    for bad in [Duration::ZERO, Duration::MAX, Duration::from_millis(2_147_483_648)] {
+    for bad in [
+        Duration::ZERO,
+        Duration::MAX,
+        Duration::from_millis(2_147_483_648),
+    ] {
         let registry = Registry::new();
         let error = registry.register(budgeted(bad)).map(drop).unwrap_err();
         assert!(matches!(error, RegisterError::Budget { found, .. } if found == bad));
         let told = error.to_string();
-        assert!(told.contains("timeoutMs must be a positive finite number"), "{told}");
+        assert!(
+            told.contains("timeoutMs must be a positive finite number"),
+            "{told}"
+        );
         assert!(told.contains("no greater than 2147483647"), "{told}");
         assert!(!registry.contains("back", None));
     }
@@ -266,6 +335,10 @@ fn overlap_is_classified_per_arguments_and_never_on_doubt() {
         ("panics", r#"{"mode":"read"}"#, Exclusive),
         ("nobody", r#"{"mode":"read"}"#, Exclusive),
     ] {
-        assert_eq!(registry.mode(&request(name, arguments)), mode, "{name} {arguments}");
+        assert_eq!(
+            registry.mode(&request(name, arguments)),
+            mode,
+            "{name} {arguments}"
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! A policy decides about the arguments and never changes them.
 
-use toolfall::{Arguments, CallView, Decision, Pipeline, Registry};
+use toolfall_layers::{Arguments, CallView, Decision, PreDecisionLayer};
 
 fn main() {
-    Pipeline::builder(Registry::new()).pre_decision(|call: &CallView| {
+    PreDecisionLayer::new(|call: &CallView| {
         *call.arguments().unwrap() = Arguments::empty();
         Decision::Allow
     });
