@@ -60,6 +60,11 @@ pub(super) fn fresh(registry: Registry) -> Fresh {
     }
 }
 
+// Each method spells out the one type parameter that it changes.
+#[expect(
+    clippy::type_complexity,
+    reason = "aliases would hide what changes from step to step"
+)]
 impl<Post, Pre, A, G, Around> PipelineBuilder<Post, Pre, A, G, Around> {
     /// Adds a pre-decision policy inside those added before. Across policies
     /// decisions only get stricter.

@@ -161,7 +161,9 @@ pub struct Progress {
 ///
 /// The closure runs on the body's task and must not block.
 #[derive(Clone)]
-pub struct ProgressSink(Arc<dyn Fn(&CallView, Progress) + Send + Sync>);
+pub struct ProgressSink(Arc<Sink>);
+
+type Sink = dyn Fn(&CallView, Progress) + Send + Sync;
 
 impl ProgressSink {
     /// Tells `sink` of every step.

@@ -51,6 +51,7 @@ mod literal;
 mod raw;
 mod read;
 mod results;
+mod run;
 mod stream;
 
 pub(crate) use self::results::tool_result;
