@@ -178,6 +178,43 @@ fn a_schema_that_grows_without_bound_is_refused_before_it_is_compiled() {
     assert!(refusal(json!({"description": "d".repeat(300_000)})).contains("262144 bytes"));
 }
 
+/// A schema that leads back to itself along several ways multiplies what an
+/// explanation has to try at every level.
+#[test]
+fn a_recursive_schema_is_asked_at_any_depth_and_explained_while_that_is_possible() {
+    let twice = json!({"type": "object",
+        "properties": {"c": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}});
+    let behind = json!({"type": "object",
+        "properties": {"c": {"allOf": [{"$ref": "#/$defs/x"}, {"$ref": "#/$defs/x"}]}},
+        "$defs": {"x": {"type": "object", "properties": {"c": {"$ref": "#"}}}}});
+    let branch = |kind: &str| {
+        json!({"type": "object", "required": ["k"],
+            "properties": {"k": {"const": kind}, "c": {"$ref": "#"}}})
+    };
+    let tree = json!({"oneOf": [branch("a"), branch("b"), branch("d")]});
+    for schema in [twice, behind, tree] {
+        let schema = Schema::compile(&schema).unwrap();
+        for depth in [3, 20, 100] {
+            let (mut good, mut bad) = (json!({"k": "a"}), json!(true));
+            for _ in 0..depth {
+                good = json!({"k": "b", "c": good});
+                bad = json!({"k": "b", "c": bad});
+            }
+            let started = std::time::Instant::now();
+            assert_eq!(schema.argument_violations(&good), []);
+            let told = schema.argument_violations(&bad);
+            assert!(!told.is_empty() && !schema.is_valid(&bad));
+            if depth > 3 {
+                assert_eq!(told[0].message(), "\"arguments\" does not match its schema");
+            }
+            assert!(
+                started.elapsed() < Duration::from_secs(10),
+                "{depth} levels"
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_pattern_that_backtracks_is_cut_short() {
     let schema =

@@ -19,7 +19,9 @@ const MAX_WAY: usize = 512;
 /// cannot double often enough to matter.
 const MAX_ADDRESSED: usize = 32;
 
-pub(super) fn refuse(schema: &Value) -> Result<(), SchemaError> {
+/// Refuses what is too much, and counts the references that lead back to
+/// what they stand in.
+pub(super) fn refuse(schema: &Value) -> Result<u64, SchemaError> {
     let mut expansion = Expansion {
         root: schema,
         anchors: HashMap::new(),
@@ -27,22 +29,42 @@ pub(super) fn refuse(schema: &Value) -> Result<(), SchemaError> {
         addressed: 0,
     };
     expansion.find_anchors();
-    let nodes = expansion.count(schema, 0)?;
-    if nodes > MAX_NODES {
+    let count = expansion.count(schema, 0)?;
+    if count.nodes > MAX_NODES {
         return Err(SchemaError::new(
             "",
             format!("expected at most {MAX_NODES} nodes with every reference followed, found more"),
         ));
     }
-    Ok(())
+    Ok(count.recursive)
 }
 
 struct Expansion<'a> {
     root: &'a Value,
     anchors: HashMap<&'a str, &'a Value>,
     /// By place in memory; `None` while the node is being counted.
-    counts: HashMap<*const Value, Option<u64>>,
+    counts: HashMap<*const Value, Option<Count>>,
     addressed: usize,
+}
+
+/// What is below a node, each part as often as it is referred to.
+#[derive(Clone, Copy)]
+struct Count {
+    nodes: u64,
+    /// References back to a node that is being counted.
+    recursive: u64,
+}
+
+impl Count {
+    const LEAF: Self = Self {
+        nodes: 1,
+        recursive: 0,
+    };
+
+    fn add(&mut self, below: Self) {
+        self.nodes = self.nodes.saturating_add(below.nodes);
+        self.recursive = self.recursive.saturating_add(below.recursive);
+    }
 }
 
 impl<'a> Expansion<'a> {
@@ -72,9 +94,9 @@ impl<'a> Expansion<'a> {
     }
 
     /// The nodes below `value`. The depth is bounded, so recursion is.
-    fn count(&mut self, value: &'a Value, way: usize) -> Result<u64, SchemaError> {
+    fn count(&mut self, value: &'a Value, way: usize) -> Result<Count, SchemaError> {
         if !value.is_array() && !value.is_object() {
-            return Ok(1);
+            return Ok(Count::LEAF);
         }
         if way > MAX_WAY {
             return Err(SchemaError::new(
@@ -87,15 +109,20 @@ impl<'a> Expansion<'a> {
         // that goes is up to the value that is validated.
         match self.counts.get(&place) {
             Some(Some(count)) => return Ok(*count),
-            Some(None) => return Ok(1),
+            Some(None) => {
+                return Ok(Count {
+                    nodes: 1,
+                    recursive: 1,
+                });
+            }
             None => {}
         }
         self.counts.insert(place, None);
-        let mut nodes = 1_u64;
+        let mut count = Count::LEAF;
         match value {
             Value::Array(items) => {
                 for item in items {
-                    nodes = nodes.saturating_add(self.count(item, way + 1)?);
+                    count.add(self.count(item, way + 1)?);
                 }
             }
             Value::Object(map) => {
@@ -107,13 +134,13 @@ impl<'a> Expansion<'a> {
                         _ => None,
                     };
                     let below = target.unwrap_or(item);
-                    nodes = nodes.saturating_add(self.count(below, way + 1)?);
+                    count.add(self.count(below, way + 1)?);
                 }
             }
             _ => {}
         }
-        self.counts.insert(place, Some(nodes));
-        Ok(nodes)
+        self.counts.insert(place, Some(count));
+        Ok(count)
     }
 
     fn target(&mut self, reference: &str) -> Result<Option<&'a Value>, SchemaError> {

@@ -41,7 +41,11 @@ enum Check {
     Anything,
     /// The commonest output schema needs no validator.
     Text,
-    Compiled(Box<jsonschema::Validator>),
+    Compiled {
+        validator: Box<jsonschema::Validator>,
+        /// How many references lead back to what they stand in.
+        recursive: u64,
+    },
 }
 
 impl Schema {
@@ -55,7 +59,7 @@ impl Schema {
     /// outside itself.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         refusal::refuse(schema)?;
-        expansion::refuse(schema)?;
+        let recursive = expansion::refuse(schema)?;
         let draft = refusal::draft_of(schema)?;
         match schema {
             Value::Bool(true) => return Ok(Self(Check::Anything)),
@@ -67,7 +71,12 @@ impl Schema {
             .with_draft(draft)
             .with_retriever(refusal::NoRetrieval)
             .build(schema)
-            .map(|validator| Self(Check::Compiled(Box::new(validator))))
+            .map(|validator| {
+                Self(Check::Compiled {
+                    validator: Box::new(validator),
+                    recursive,
+                })
+            })
             .map_err(|error| refusal::from_jsonschema(&error))
     }
 
@@ -76,7 +85,7 @@ impl Schema {
         match &self.0 {
             Check::Anything => true,
             Check::Text => value.is_string(),
-            Check::Compiled(validator) => validator.is_valid(value),
+            Check::Compiled { validator, .. } => validator.is_valid(value),
         }
     }
 
@@ -84,6 +93,10 @@ impl Schema {
     /// one object first what is missing, then its properties, then what is
     /// not declared. `root` names the value: every path in a message begins
     /// with it.
+    ///
+    /// Where a schema refers to itself and the value is nested deeply, there
+    /// is one violation for the whole value: to tell all branches of all
+    /// levels apart would take for ever.
     pub fn violations(&self, root: &str, value: &Value) -> Vec<Violation> {
         self.collect(Root::Named(root), value)
     }
@@ -99,7 +112,12 @@ impl Schema {
             Check::Anything => Vec::new(),
             Check::Text if value.is_string() => Vec::new(),
             Check::Text => vec![Violation::not_text(root, value)],
-            Check::Compiled(validator) => violation::collect(validator, root, value),
+            // Saying that something is right is cheap, always.
+            Check::Compiled { validator, .. } if validator.is_valid(value) => Vec::new(),
+            Check::Compiled { recursive, .. } if !violation::is_tellable(*recursive, value) => {
+                vec![Violation::somewhere(root, value)]
+            }
+            Check::Compiled { validator, .. } => violation::collect(validator, root, value),
         }
     }
 }
