@@ -167,6 +167,16 @@ fn each_broken_promise_of_a_call_is_found_at_its_line() {
         found([call(1), started(1), other.into()]),
         [(3, OtherId { call: 1 }), (3, StartedAfterAll { call: 1 })]
     );
+    let failed = |kind: &str| ResultRecord {
+        call: 1,
+        is_error: true,
+        kind: Some(kind.into()),
+        effect: Some("not_started".into()),
+        ..ResultRecord::default()
+    };
+    let found_in = |kind| found([call(1), started(1), failed(kind).into()]);
+    assert_eq!(found_in("body"), [(3, StartedAfterAll { call: 1 })]);
+    assert_eq!(found_in("cancelled"), [], "between the record and the body");
 }
 
 #[test]

@@ -103,7 +103,14 @@ impl Cancel {
 ///
 /// Dropping a batch cancels its token, and calls that have begun are driven
 /// to their end on a task of their own: each still gets its result. Calls
-/// that have not begun are answered as such in the journal.
+/// that have not begun are answered as such in the journal. That task runs on
+/// the runtime of the drop, or on the one that polled the batch.
+///
+/// # Panics
+///
+/// Nothing inside a pipeline panics. If a layer around it does, nothing more
+/// begins, what has begun comes to its end, and the first such panic goes on
+/// in place of [`BatchEvent::Ended`]. A call that it hit has no result.
 #[must_use = "a batch does nothing unless polled"]
 pub struct Batch<S: PipelineService>
 where
@@ -185,19 +192,18 @@ where
         let Some(mut driver) = self.driver.take() else {
             return;
         };
+        driver.cancellation().cancel();
+        driver.close_input();
         if !driver.has_begun() {
-            driver.abandon();
             return;
         }
-        driver.cancellation().cancel();
         // Without a runtime the calls end as their futures are dropped.
-        if let Ok(runtime) = Handle::try_current() {
+        let runtime = Handle::try_current().ok();
+        if let Some(runtime) = runtime.or_else(|| driver.runtime().cloned()) {
             let rest = async move {
                 while let BatchEvent::Committed(_) = poll_fn(|cx| driver.poll_event(cx)).await {}
             };
             runtime.spawn(rest.in_current_span());
-        } else {
-            driver.abandon();
         }
     }
 }

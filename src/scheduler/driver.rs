@@ -1,19 +1,23 @@
 //! The one lane that starts calls, grants turns and commits results.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use toolfall_layers::panic::{catch, display};
-use toolfall_layers::turn::{Mark, TurnControl, turn};
+use toolfall_layers::turn::{Mark, turn};
 
 use super::Journal;
 use super::batch::{BatchEnd, BatchEvent, Committed};
+use super::begun::{Begun, End};
 use super::input::Submission;
 use super::slots::Slots;
 use crate::pipeline::PipelineService;
@@ -41,19 +45,11 @@ pub(super) struct Driver<S: PipelineService> {
     parked: usize,
     committed: usize,
     cut_off: Option<Cow<'static, str>>,
+    /// The first panic of a layer outside the pipeline. Inside nothing panics.
+    fault: Option<Box<dyn Any + Send>>,
+    /// Where the calls go on if the batch is dropped outside a runtime.
+    runtime: Option<Handle>,
     end: BatchEnd,
-}
-
-/// A call that has begun.
-struct Begun {
-    id: CallId,
-    name: Cow<'static, str>,
-    control: TurnControl,
-    mode: ExecutionMode,
-    has_slot: bool,
-    is_parked: bool,
-    may_commit: bool,
-    result: Option<ToolResult>,
 }
 
 impl<S: PipelineService> Driver<S> {
@@ -81,6 +77,8 @@ impl<S: PipelineService> Driver<S> {
             parked: 0,
             committed: 0,
             cut_off: None,
+            fault: None,
+            runtime: None,
             end: BatchEnd::default(),
         }
     }
@@ -101,13 +99,14 @@ impl<S: PipelineService> Driver<S> {
         !self.begun.is_empty()
     }
 
-    /// Answers in the journal what will never begin.
-    pub(super) fn abandon(&mut self) {
-        self.cancel.cancel();
-        self.input = None;
-        while let Some(call) = self.waiting.pop_front() {
-            let outcome = ToolOutcome::aborted(false);
-            self.never_begun(call.request, outcome);
+    pub(super) fn runtime(&self) -> Option<&Handle> {
+        self.runtime.as_ref()
+    }
+
+    /// Takes no calls beyond those that were submitted.
+    pub(super) fn close_input(&mut self) {
+        if let Some(input) = &mut self.input {
+            input.close();
         }
     }
 
@@ -116,6 +115,9 @@ impl<S: PipelineService> Driver<S> {
         // Armed before anything is looked at, so that no wake-up is lost.
         self.slots.ready().register(cx);
         let _ = self.cancelled.as_mut().poll(cx);
+        if self.runtime.is_none() {
+            self.runtime = Handle::try_current().ok();
+        }
         loop {
             self.take_input(cx);
             self.poll_woken();
@@ -123,7 +125,7 @@ impl<S: PipelineService> Driver<S> {
                 return Poll::Ready(BatchEvent::Committed(committed));
             }
             // Grants go before new starts.
-            if self.grant() || self.start_next() {
+            if self.grant() || self.start_next(cx) {
                 continue;
             }
             if let Some(committed) = self.refuse_next() {
@@ -132,6 +134,9 @@ impl<S: PipelineService> Driver<S> {
             let open = self.input.is_some() || !self.waiting.is_empty() || !self.begun.is_empty();
             if open {
                 return Poll::Pending;
+            }
+            if let Some(fault) = self.fault.take() {
+                resume_unwind(fault);
             }
             let mut end = std::mem::take(&mut self.end);
             end.aborted = self.cancel.is_cancelled();
@@ -158,7 +163,13 @@ impl<S: PipelineService> Driver<S> {
     }
 
     fn poll_woken(&mut self) {
-        while let Some((place, call)) = self.slots.next_woken() {
+        // Those that are woken meanwhile wait for the next poll, which they
+        // have asked for: a body that always wakes itself must not keep the
+        // thread.
+        for _ in 0..self.slots.woken() {
+            let Some((place, call)) = self.slots.next_woken() else {
+                return;
+            };
             self.poll_call(place, call);
         }
     }
@@ -168,42 +179,54 @@ impl<S: PipelineService> Driver<S> {
             return;
         };
         let slots = &mut self.slots;
-        let poll = begun.control.watch(|| slots.poll_place(place));
-        if let Poll::Ready(Ok(result)) = poll {
-            begun.result = Some(result);
+        let poll = AssertUnwindSafe(|| begun.control.watch(|| slots.poll_place(place)));
+        match catch_unwind(poll) {
+            Ok(Poll::Pending) => {}
+            Ok(Poll::Ready(Ok(result))) => begun.end = End::With(result),
+            Err(panic) => {
+                begun.end = End::Lost;
+                self.slots.clear(place);
+                self.fault(panic);
+            }
         }
         self.look(call);
     }
 
+    /// Nothing begins after a fault; what has begun comes to its end.
+    fn fault(&mut self, panic: Box<dyn Any + Send>) {
+        self.fault.get_or_insert(panic);
+        self.cancel.cancel();
+        self.close_input();
+    }
+
     /// Brings the books up to a call's marks.
     fn look(&mut self, call: usize) {
-        let begun = &mut self.begun[call - self.first];
-        let done = begun.result.is_some()
-            || begun.control.has(Mark::Settled)
-            || begun.control.has(Mark::Done);
-        let parked =
-            !done && (begun.control.has(Mark::Parked) || begun.control.has(Mark::WantsSlot));
-        if parked != begun.is_parked {
-            begun.is_parked = parked;
-            if parked {
-                self.parked += 1;
-            } else {
-                self.parked -= 1;
-            }
-        }
-        if begun.has_slot && (done || begun.control.has(Mark::Parked)) {
-            begun.has_slot = false;
+        let change = self.begun[call - self.first].look();
+        if change.frees_slot {
             self.running -= 1;
+        }
+        if change.parks {
+            self.parked += 1;
+        }
+        if change.unparks {
+            self.parked -= 1;
         }
     }
 
     /// Takes the first call's result, if it is there.
     fn commit(&mut self) -> Option<Committed> {
-        self.begun.front()?.result.as_ref()?;
-        let begun = self.begun.pop_front()?;
-        self.first += 1;
-        let result = begun.result?;
-        Some(self.committed(begun.id, begun.name, result))
+        loop {
+            if self.begun.front()?.is_open() {
+                return None;
+            }
+            let begun = self.begun.pop_front()?;
+            self.first += 1;
+            if let End::With(result) = begun.end {
+                return Some(self.committed(begun.id, begun.name, result));
+            }
+            // Nobody knows what became of it, so nothing is said.
+            self.committed += 1;
+        }
     }
 
     fn committed(&mut self, id: CallId, name: Cow<'static, str>, result: ToolResult) -> Committed {
@@ -252,7 +275,7 @@ impl<S: PipelineService> Driver<S> {
     }
 
     /// Begins the next call if the model's order and the barriers allow it.
-    fn start_next(&mut self) -> bool {
+    fn start_next(&mut self, cx: &mut Context<'_>) -> bool {
         if self.running >= self.limit || self.cancel.is_cancelled() || self.cut_off.is_some() {
             return false;
         }
@@ -265,11 +288,7 @@ impl<S: PipelineService> Driver<S> {
         if let Some(last) = self.begun.back() {
             // Policies do not overlap, and an exclusive call is a barrier
             // until it is committed.
-            let control = &last.control;
-            let past_policy = [Mark::Admitted, Mark::Parked, Mark::WantsSlot, Mark::Settled]
-                .into_iter()
-                .any(|mark| control.has(mark));
-            if !past_policy || last.mode == ExecutionMode::Exclusive {
+            if !last.is_past_policy() || last.mode == ExecutionMode::Exclusive {
                 return false;
             }
         }
@@ -277,6 +296,16 @@ impl<S: PipelineService> Driver<S> {
         let mode = self.registry.mode(&next.request);
         if mode == ExecutionMode::Exclusive && !self.begun.is_empty() {
             return false;
+        }
+        // Last, since what a layer around the pipeline reserves is used at
+        // once; a bare pipeline is always ready.
+        match catch_unwind(AssertUnwindSafe(|| self.service.poll_ready(cx))) {
+            Ok(Poll::Pending) => return false,
+            Ok(Poll::Ready(Ok(()))) => {}
+            Err(panic) => {
+                self.fault(panic);
+                return true;
+            }
         }
         let Some(Submission { request, .. }) = self.waiting.pop_front() else {
             return false;
@@ -289,20 +318,20 @@ impl<S: PipelineService> Driver<S> {
         let call = self.first + self.begun.len();
         let (place, waker) = self.slots.reserve(call);
         let (turn, control) = turn(waker);
-        self.begun.push_back(Begun {
-            id: request.id().clone(),
-            name: request.shared_name(),
-            control,
-            mode,
-            has_slot: true,
-            is_parked: false,
-            may_commit: false,
-            result: None,
-        });
+        self.begun
+            .push_back(Begun::new(&request, control, mode, place));
         self.running += 1;
-        // A pipeline is always ready: its result stage readies what is inside.
-        let future = self.service.call(request.with_turn(turn));
-        self.slots.put(place, future);
+        let request = request.with_turn(turn);
+        match catch_unwind(AssertUnwindSafe(|| self.service.call(request))) {
+            Ok(future) => self.slots.put(place, future),
+            Err(panic) => {
+                self.begun[call - self.first].end = End::Lost;
+                self.slots.clear(place);
+                self.fault(panic);
+                self.look(call);
+                return;
+            }
+        }
         // The first call may commit right away, which saves it a wait.
         if self.begun.len() == 1 {
             self.begun[0].may_commit = true;
@@ -349,5 +378,31 @@ impl<S: PipelineService> Driver<S> {
             }
         }
         result
+    }
+}
+
+impl<S: PipelineService> Drop for Driver<S> {
+    /// A batch that is lost before its end: also calls that nobody will poll
+    /// again get their one result, in model order as far as it goes.
+    fn drop(&mut self) {
+        if self.begun.is_empty() && self.waiting.is_empty() && self.input.is_none() {
+            return;
+        }
+        self.cancel.cancel();
+        while let Some(begun) = self.begun.pop_front() {
+            // The bodies find a runtime of their own, or are dropped.
+            if begun.is_open() {
+                self.slots.clear(begun.place);
+            }
+        }
+        self.close_input();
+        while let Some(input) = &mut self.input
+            && let Ok(submission) = input.try_recv()
+        {
+            self.waiting.push_back(submission);
+        }
+        while let Some(call) = self.waiting.pop_front() {
+            self.never_begun(call.request, ToolOutcome::aborted(false));
+        }
     }
 }

@@ -33,6 +33,7 @@
 //! ```
 
 mod batch;
+mod begun;
 mod driver;
 mod input;
 mod parallel;

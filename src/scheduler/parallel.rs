@@ -2,8 +2,9 @@
 
 use std::future::Future;
 use std::num::NonZeroUsize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use futures_util::stream::{FuturesOrdered, StreamExt as _};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
 /// Runs `work` on every item, at most `limit` at a time, and gives the
@@ -53,29 +54,47 @@ where
     Fut: Future<Output = Result<T, E>>,
 {
     let cancel = CancellationToken::new();
-    let mut items = items.into_iter();
-    let mut running = FuturesOrdered::new();
+    let failed = Mutex::new(None);
+    let mut items = items.into_iter().enumerate();
+    let mut running = FuturesUnordered::new();
     let mut outputs = Vec::new();
-    let mut failed = None;
     loop {
-        while failed.is_none() && running.len() < limit.get() {
-            let Some(item) = items.next() else { break };
+        while running.len() < limit.get() && !has_failed(&failed) {
+            let Some((place, item)) = items.next() else {
+                break;
+            };
             let future = work(item, cancel.clone());
-            let cancel = cancel.clone();
-            running.push_back(async move {
-                let output = future.await;
-                // At once, not when it is this one's turn.
-                if output.is_err() {
-                    cancel.cancel();
+            let (failed, cancel) = (&failed, cancel.clone());
+            running.push(async move {
+                match future.await {
+                    Ok(output) => Some((place, output)),
+                    Err(error) => {
+                        // At once, so that errors which the cancellation
+                        // causes come later.
+                        lock(failed).get_or_insert(error);
+                        cancel.cancel();
+                        None
+                    }
                 }
-                output
             });
         }
         match running.next().await {
             None => break,
-            Some(Ok(output)) => outputs.push(output),
-            Some(Err(error)) => failed = failed.or(Some(error)),
+            Some(output) => outputs.extend(output),
         }
     }
-    failed.map_or(Ok(outputs), Err)
+    drop(running);
+    if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    outputs.sort_unstable_by_key(|(place, _)| *place);
+    Ok(outputs.into_iter().map(|(_, output)| output).collect())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn has_failed<E>(failed: &Mutex<Option<E>>) -> bool {
+    lock(failed).is_some()
 }

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
+use toolfall_layers::panic::catch;
 
 /// Which places want to be polled.
 #[derive(Default)]
@@ -21,18 +22,20 @@ impl Ready {
         self.driver.register(cx.waker());
     }
 
+    fn len(&self) -> usize {
+        self.lock().len()
+    }
+
     fn pop(&self) -> Option<usize> {
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front()
+        self.lock().pop_front()
     }
 
     fn push(&self, place: usize) {
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back(place);
+        self.lock().push_back(place);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<usize>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -113,12 +116,19 @@ impl<F: Future> Slots<F> {
         self.places[place].future.set(Some(future));
     }
 
+    /// How many places want to be polled now.
+    pub(super) fn woken(&self) -> usize {
+        self.ready.len()
+    }
+
     /// The next place that was woken, with its call.
     pub(super) fn next_woken(&mut self) -> Option<(usize, usize)> {
         loop {
             let place = self.ready.pop()?;
             let woken = &self.places[place];
-            woken.state.queued.store(false, Ordering::Release);
+            // A swap, not a store: whoever found the place queued has written
+            // what woke it before, and this reads it.
+            woken.state.queued.swap(false, Ordering::AcqRel);
             if woken.future.is_some() {
                 return Some((place, woken.call));
             }
@@ -137,5 +147,11 @@ impl<F: Future> Slots<F> {
             self.free.push(place);
         }
         poll
+    }
+    /// Lets go of the future in `place`, if it is still there.
+    pub(super) fn clear(&mut self, place: usize) {
+        // Dropping it is user code.
+        let _ = catch(|| self.places[place].future.set(None));
+        self.free.push(place);
     }
 }

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::finding::{Finding, Problem};
-use crate::Effect;
 use crate::session::bodies::{CallRecord, ContextRecord, ResultRecord};
+use crate::{Effect, FailureKind};
+
+const BODY: &str = FailureKind::Body.as_str();
 
 /// Whose order a call keeps: its siblings are the calls of the same agent
 /// inside the same call.
@@ -78,7 +80,11 @@ impl Calls {
         if open.id != record.id {
             problems.push(Problem::OtherId { call });
         }
-        if open.started && record.effect.as_deref() == Some(Effect::NotStarted.as_str()) {
+        // A call may end between the record of its start and the body itself,
+        // cancelled or out of time; but not as the body ends.
+        let as_a_body = !record.is_error || record.kind.as_deref() == Some(BODY);
+        let never_entered = record.effect.as_deref() == Some(Effect::NotStarted.as_str());
+        if open.started && never_entered && as_a_body {
             problems.push(Problem::StartedAfterAll { call });
         }
         if let Some(earlier) = self.leave(&open) {

@@ -82,7 +82,7 @@ pub enum Problem {
         /// The first earlier call that is still open.
         earlier: u64,
     },
-    /// A call's result says that no body started, but one did.
+    /// A call's result says that no body started, but it is a body's and one did.
     #[error("call {call} started, but its result says it did not")]
     StartedAfterAll {
         /// The call.
