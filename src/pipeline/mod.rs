@@ -63,7 +63,7 @@
 //! A limit like the one above is shared with the calls that tools make
 //! through [`ToolContext::call_tool`](crate::ToolContext::call_tool): a parent
 //! holds its permit while it waits for its child, so a limit can deadlock
-//! there. The limit of a [`Scheduler`](crate::Scheduler) does not.
+//! there. The limit of a [`Scheduler`] does not.
 
 mod builder;
 
