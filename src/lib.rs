@@ -1,16 +1,73 @@
 //! Runs the tool calls that a language model asks for, through a tower stack.
+//!
+//! Between "the model wrote a call" and "the model reads a result" every call
+//! falls through one fixed order of stages, each a [`tower::Layer`], and no
+//! code path reaches a tool's body without passing them.
+//!
+//! - [`tool`] and [`registry`]: what can be called.
+//! - [`pipeline`]: the standard stack, and how to write it by hand.
+//! - [`scheduler`]: whole batches, in model order.
+//! - [`policy`] and [`approval`]: who may call what, and who is asked.
+//! - [`session`]: the durable record, its recovery and its checker.
+//! - [`wire`] and [`pairing`]: providers' messages.
+//! - [`layers`]: the contract, for custom layers.
+//!
+//! # Example
+//!
+//! ```
+//! use tokio_util::sync::CancellationToken;
+//! use toolfall::*;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), BoxError> {
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Read { path: String }
+//!
+//! let registry = Registry::new();
+//! let read = tool_fn("read", "Reads a file", |args: Read, _: ToolContext| async move {
+//!     Ok::<_, BoxError>(format!("the contents of {}", args.path))
+//! });
+//! registry.register(read.parallel())?.keep();
+//!
+//! let pipeline = Pipeline::builder(registry)
+//!     .pre_decision(|call: &CallView| match call.name() {
+//!         "read" => Decision::Allow,
+//!         _ => Decision::deny("only reading is allowed"),
+//!     })
+//!     .build();
+//!
+//! let cancel = CancellationToken::new();
+//! let calls = [
+//!     CallRequest::new("1", "read", r#"{"path":"a.txt"}"#, cancel.clone()),
+//!     CallRequest::new("2", "write", "{}", cancel.clone()),
+//! ];
+//! let report = pipeline.scheduler().batch(calls, cancel).run().await;
+//! let texts: Vec<String> = report.committed.iter().map(|call| call.result.text()).collect();
+//! assert_eq!(texts, ["the contents of a.txt", "Error: only reading is allowed"]);
+//! # Ok(()) }
+//! ```
+
 pub mod approval;
+#[cfg(all(feature = "workspace", unix))]
+pub mod command;
 pub mod pairing;
 pub mod pipeline;
 pub mod policy;
 pub mod registry;
+#[cfg(feature = "workspace")]
+pub mod replay;
 pub mod scheduler;
 pub mod schema;
 pub mod session;
 pub mod tool;
 pub mod tool_service;
 pub mod wire;
+#[cfg(feature = "workspace")]
+pub mod workspace;
 
+/// The contract crate, whole: what a custom layer depends on.
+pub use toolfall_layers as layers;
+#[cfg(feature = "testing")]
+pub use toolfall_layers::testing;
 pub use toolfall_layers::{
     ApprovalLayer, ApprovalOutcome, ApprovalRequest, Arguments, ArgumentsError, ArgumentsErrorKind,
     BodyContext, BoxError, Call, CallId, CallRequest, CallView, Catalog, ClearedCall, CodedError,
@@ -30,3 +87,8 @@ pub use self::tool::{
     raw_tool, service_tool, tool_fn,
 };
 pub use self::tool_service::ToolService;
+
+/// The README's examples run as tests.
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

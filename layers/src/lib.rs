@@ -68,7 +68,7 @@ pub mod turn;
 pub use self::approval::{ApprovalLayer, ApprovalOutcome, ApprovalRequest};
 pub use self::arguments::{
     Arguments, ArgumentsError, ArgumentsErrorKind, CheckError, DecodeError, Digest, MAX_DEPTH,
-    MAX_TEXT, Malformed, check_json, check_value, discard_value, to_value,
+    MAX_TEXT, Malformed, check_json, check_value, discard_value, printable, to_value,
 };
 pub use self::body::{BodyContext, BodyFuture, BoxBody};
 pub use self::call::{

@@ -5,6 +5,7 @@
 //! still marked as in development; they stand here and nowhere else.
 
 use tracing::field::Empty;
+use tracing::span::EnteredSpan;
 use tracing::{Span, debug_span, info_span};
 
 use crate::call::CallView;
@@ -15,7 +16,7 @@ use crate::outcome::ToolResult;
 const UNKNOWN: &str = "_unknown";
 
 /// The span of one call.
-pub(crate) fn call_span(view: &CallView, known: bool) -> Span {
+pub(crate) fn call_span(view: &CallView, known: bool) -> StageSpan {
     let name = if known { view.name() } else { UNKNOWN };
     let span = info_span!(
         "execute_tool",
@@ -36,14 +37,12 @@ pub(crate) fn call_span(view: &CallView, known: bool) -> Span {
             span.record("gen_ai.agent.name", scope.name());
         }
     }
-    span
+    StageSpan::new(span)
 }
 
 /// Says on the call's span how the call ended.
-pub(crate) fn record_end(span: &Span, result: &ToolResult) {
-    if span.is_disabled() {
-        return;
-    }
+pub(crate) fn record_end(span: &StageSpan, result: &ToolResult) {
+    let Some(span) = &span.0 else { return };
     if let Some(kind) = result.kind() {
         span.record("error.type", result.code().unwrap_or(kind.as_str()));
         span.record("otel.status_code", "ERROR");
@@ -52,7 +51,7 @@ pub(crate) fn record_end(span: &Span, result: &ToolResult) {
     }
 }
 
-/// The span of a stage that waits; costs a null pointer while nobody listens.
+/// A span that is kept; costs a null pointer while nobody listens.
 pub(crate) struct StageSpan(Option<Box<Span>>);
 
 impl StageSpan {
@@ -74,6 +73,11 @@ impl StageSpan {
 
     pub(crate) fn body() -> Self {
         Self::new(debug_span!("toolfall.body"))
+    }
+
+    /// Enters the span until the guard is dropped.
+    pub(crate) fn entered(&self) -> Option<EnteredSpan> {
+        self.0.as_ref().map(|span| Span::clone(span).entered())
     }
 
     pub(crate) fn in_scope<T>(&self, f: impl FnOnce() -> T) -> T {

@@ -39,8 +39,10 @@ impl Definition for Plain {
     }
 }
 
-/// The boxed body, the rendering's vector and string, and the shared outcome.
-const BODY_AND_OUTCOME: usize = 4;
+/// The boxed body, the box in which `enter` makes it at its first poll (a leaf
+/// over `enter_with` has none), the rendering's vector and string, and the
+/// shared outcome.
+const BODY_AND_OUTCOME: usize = 5;
 
 fn leaf() -> Leaf {
     Leaf::new(|_| async { Ok(json!(1)) })

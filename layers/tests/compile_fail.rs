@@ -5,7 +5,7 @@
 //! each must still name what was expected and what was found. Set
 //! `TOOLFALL_SKIP_UI` where another version is tested.
 //!
-//! conformance: EXEC-03, EXEC-46, EXEC-47, GUARD-18, FINAL-27, DISP-26
+//! conformance: EXEC-03, EXEC-46, EXEC-47, PRE-10, GUARD-18, POST-05, FINAL-21, FINAL-27, DISP-26
 
 #[test]
 fn wrong_stacks_and_forgeries_do_not_compile() {

@@ -3,12 +3,14 @@
 //! The `jsonschema` crate does the work and stays out of every public type.
 //! References lead inside the document only; nothing is ever fetched.
 
+mod expansion;
 mod refusal;
 mod violation;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use self::refusal::SchemaError;
+use self::violation::Root;
 pub use self::violation::{MAX_VIOLATIONS, Violation};
 
 /// A schema that is asked about values.
@@ -22,9 +24,12 @@ pub use self::violation::{MAX_VIOLATIONS, Violation};
 ///     "properties": { "path": { "type": "string" } },
 ///     "required": ["path"],
 /// }))?;
-/// let violations = schema.violations("", &json!({}));
+/// let violations = schema.argument_violations(&json!({}));
 /// assert_eq!(violations[0].message(), r#"missing required property "path""#);
-/// assert_eq!(violations[0].pointer(), "");
+/// assert_eq!((violations[0].pointer(), violations[0].keyword()), ("", "required"));
+///
+/// let violations = schema.violations("value", &json!({"path": 1}));
+/// assert_eq!(violations[0].message(), r#""value.path" must be a string"#);
 /// # Ok::<(), toolfall::schema::SchemaError>(())
 /// ```
 #[derive(Debug)]
@@ -36,7 +41,11 @@ enum Check {
     Anything,
     /// The commonest output schema needs no validator.
     Text,
-    Compiled(Box<jsonschema::Validator>),
+    Compiled {
+        validator: Box<jsonschema::Validator>,
+        /// How many references lead back to what they stand in.
+        recursive: u64,
+    },
 }
 
 impl Schema {
@@ -45,28 +54,29 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] if it is no valid schema, is too large or too deep, or
-    /// refers to anything outside itself.
+    /// [`SchemaError`] if it is no valid schema, is too large or too deep, as
+    /// it stands or with its references followed, or refers to anything
+    /// outside itself.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         refusal::refuse(schema)?;
+        let recursive = expansion::refuse(schema)?;
+        let draft = refusal::draft_of(schema)?;
         match schema {
             Value::Bool(true) => return Ok(Self(Check::Anything)),
             Value::Object(map) if map.is_empty() => return Ok(Self(Check::Anything)),
-            Value::Object(map)
-                if map.get("type").is_some_and(|kind| kind == "string")
-                    && map.keys().all(|key| {
-                        matches!(&**key, "type" | "$schema" | "title" | "description")
-                    }) =>
-            {
-                return Ok(Self(Check::Text));
-            }
+            Value::Object(map) if is_text(map) => return Ok(Self(Check::Text)),
             _ => {}
         }
         jsonschema::options()
-            .with_draft(refusal::draft_of(schema)?)
+            .with_draft(draft)
             .with_retriever(refusal::NoRetrieval)
             .build(schema)
-            .map(|validator| Self(Check::Compiled(Box::new(validator))))
+            .map(|validator| {
+                Self(Check::Compiled {
+                    validator: Box::new(validator),
+                    recursive,
+                })
+            })
             .map_err(|error| refusal::from_jsonschema(&error))
     }
 
@@ -75,20 +85,49 @@ impl Schema {
         match &self.0 {
             Check::Anything => true,
             Check::Text => value.is_string(),
-            Check::Compiled(validator) => validator.is_valid(value),
+            Check::Compiled { validator, .. } => validator.is_valid(value),
         }
     }
 
     /// Every violation, at most [`MAX_VIOLATIONS`], in a stable order: for
     /// one object first what is missing, then its properties, then what is
-    /// not declared. `root` names the value in messages where the path is
-    /// empty.
+    /// not declared. `root` names the value: every path in a message begins
+    /// with it.
+    ///
+    /// Where a schema refers to itself and the value is nested deeply, there
+    /// is one violation for the whole value: to tell all branches of all
+    /// levels apart would take for ever.
     pub fn violations(&self, root: &str, value: &Value) -> Vec<Violation> {
+        self.collect(Root::Named(root), value)
+    }
+
+    /// As [`violations`](Self::violations), of a call's arguments: paths
+    /// begin with the parameter's name, and the whole is `arguments`.
+    pub fn argument_violations(&self, arguments: &Value) -> Vec<Violation> {
+        self.collect(Root::Arguments, arguments)
+    }
+
+    fn collect(&self, root: Root<'_>, value: &Value) -> Vec<Violation> {
         match &self.0 {
             Check::Anything => Vec::new(),
             Check::Text if value.is_string() => Vec::new(),
-            Check::Text => vec![Violation::wrong_type(root, value)],
-            Check::Compiled(validator) => violation::collect(validator, root, value),
+            Check::Text => vec![Violation::not_text(root, value)],
+            // Saying that something is right is cheap, always.
+            Check::Compiled { validator, .. } if validator.is_valid(value) => Vec::new(),
+            Check::Compiled { recursive, .. } if !violation::is_tellable(*recursive, value) => {
+                vec![Violation::somewhere(root, value)]
+            }
+            Check::Compiled { validator, .. } => violation::collect(validator, root, value),
         }
     }
+}
+
+/// Whether a schema asks for any string and nothing else.
+fn is_text(schema: &Map<String, Value>) -> bool {
+    schema.get("type").is_some_and(|kind| kind == "string")
+        && schema.iter().all(|(keyword, value)| match &**keyword {
+            "type" => true,
+            "$schema" | "title" | "description" => value.is_string(),
+            _ => false,
+        })
 }

@@ -5,11 +5,14 @@ use std::fmt;
 
 use jsonschema::{Draft, Retrieve, Uri};
 use serde_json::Value;
+use toolfall_layers::printable;
 
 /// Larger schemas, as compact JSON in bytes, are refused.
 const MAX_BYTES: usize = 256 * 1024;
 /// Deeper schemas are refused.
 const MAX_DEPTH: usize = 64;
+/// Characters of the compiler's own message that are kept.
+const MAX_DETAIL: usize = 120;
 
 /// Why a schema cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,8 +106,7 @@ pub(super) fn draft_of(schema: &Value) -> Result<Draft, SchemaError> {
 }
 
 pub(super) fn from_jsonschema(error: &jsonschema::ValidationError<'_>) -> SchemaError {
-    let mut detail = error.to_string();
-    super::violation::cut(&mut detail);
+    let detail = printable(&error.to_string(), MAX_DETAIL);
     SchemaError::new(error.instance_path().to_string(), detail)
 }
 

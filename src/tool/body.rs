@@ -234,5 +234,10 @@ pub(super) fn schema_of<T: JsonSchema>(output: bool) -> Value {
     // The draft is the default one, and the title is the Rust type's name.
     schema.remove("$schema");
     schema.remove("title");
+    let is_object = schema.get("type").is_some_and(|kind| kind == "object");
+    if !output && is_object && schema.get("properties").is_none() {
+        // Some providers refuse parameters without this, even if it is empty.
+        schema.insert("properties".to_owned(), serde_json::json!({}));
+    }
     schema.to_value()
 }

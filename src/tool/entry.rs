@@ -72,7 +72,7 @@ impl ToolEntry {
         if self.def.validation == Validation::Decoding {
             return Ok(());
         }
-        let violations = self.parameters.violations("arguments", arguments.value());
+        let violations = self.parameters.argument_violations(arguments.value());
         if violations.is_empty() {
             return Ok(());
         }
@@ -80,8 +80,9 @@ impl ToolEntry {
             .iter()
             .map(|violation| {
                 format!(
-                    "at \"{}\": found {}",
-                    violation.pointer(),
+                    "at \"{}\" ({}): found {}",
+                    toolfall_layers::printable(violation.pointer(), 120),
+                    violation.keyword(),
                     violation.found()
                 )
             })

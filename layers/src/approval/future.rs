@@ -98,7 +98,7 @@ where
                     if let Some(refusal) = refusal(&view, answer) {
                         return Poll::Ready(Ok(refusal));
                     }
-                    let _ = view.state().decided_by.set(DecidedBy::Approver);
+                    view.state().mark_approved();
                     let parked = asking.as_ref().get_ref().parked;
                     let inner = inner.take().expect("polled after completion");
                     let call = DecidedCall { view };

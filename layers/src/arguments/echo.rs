@@ -3,9 +3,18 @@
 
 use std::fmt::Write as _;
 
-/// At most `limit` characters of `text`, control characters written as
-/// escapes, with a note of how many characters are missing.
-pub(crate) fn bounded(text: &str, limit: usize) -> String {
+/// At most `limit` characters of `text`, control characters and direction
+/// marks written as escapes, with a note of how many characters are missing.
+///
+/// For whatever a message quotes that others wrote.
+///
+/// ```
+/// use toolfall_layers::printable;
+///
+/// assert_eq!(printable("a\u{1b}[2J", 40), "a\\u{1b}[2J");
+/// assert_eq!(printable("abcdef", 2), "ab… (+4 more chars)");
+/// ```
+pub fn printable(text: &str, limit: usize) -> String {
     // Bytes past `limit` characters of four bytes each cannot be needed.
     let mut shown = String::with_capacity(text.len().min(limit.saturating_mul(4)) + 4);
     let mut room = limit;

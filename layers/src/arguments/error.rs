@@ -46,7 +46,7 @@ impl ArgumentsError {
         Self {
             kind,
             pointer,
-            detail: echo::bounded(detail, MESSAGE),
+            detail: echo::printable(detail, MESSAGE),
             offset: None,
         }
     }
@@ -62,7 +62,7 @@ impl ArgumentsError {
                     .unwrap_or(rest.len());
                 format!(
                     "no 64-bit number holds {} exactly",
-                    echo::bounded(&rest[..end], 60)
+                    echo::printable(&rest[..end], 60)
                 )
             }
             ArgumentsErrorKind::TooDeep => {
@@ -148,7 +148,7 @@ impl Malformed {
         let found = match text.get(offset..).and_then(|rest| rest.chars().next()) {
             None => "the end of the text".to_owned(),
             Some('\n') => "a line break".to_owned(),
-            Some(char) => format!("`{}`", echo::bounded(char.encode_utf8(&mut [0; 4]), 12)),
+            Some(char) => format!("`{}`", echo::printable(char.encode_utf8(&mut [0; 4]), 12)),
         };
         Self {
             offset,
@@ -257,7 +257,7 @@ impl DecodeError {
     pub(super) fn in_text(text: &str, at: usize, detail: &str) -> Self {
         Self {
             pointer: pointer(text, at),
-            detail: echo::bounded(detail, MESSAGE),
+            detail: echo::printable(detail, MESSAGE),
             offset: Some(at),
         }
     }

@@ -54,6 +54,7 @@ use serde_json::Value;
 
 pub use self::{
     digest::Digest,
+    echo::printable,
     error::{ArgumentsError, ArgumentsErrorKind, CheckError, DecodeError, Malformed},
     scan::{MAX_DEPTH, MAX_TEXT, check_json},
     value::{check_value, discard_value, to_value},
@@ -283,7 +284,7 @@ impl Arguments {
     /// assert_eq!(Arguments::from_text("a\nb").unwrap().echo(), "a\\nb");
     /// ```
     pub fn echo(&self) -> String {
-        echo::bounded(&self.0.text, ECHO)
+        echo::printable(&self.0.text, ECHO)
     }
 }
 

@@ -96,7 +96,7 @@ fn render(steps: &[Step<'_>]) -> String {
             }
         }
     }
-    echo::bounded(&pointer, LONGEST)
+    echo::printable(&pointer, LONGEST)
 }
 
 /// Line and column of byte `at`, both from 1, the column in characters.

@@ -93,7 +93,7 @@ pub fn check_value(value: &Value) -> Result<(), ArgumentsError> {
         let pointer: String = fault.path.iter().rev().map(String::as_str).collect();
         ArgumentsError::new(
             fault.kind,
-            super::echo::bounded(&pointer, 256),
+            super::echo::printable(&pointer, 256),
             &fault.detail,
         )
     })
@@ -163,7 +163,7 @@ fn check_number(number: &Number) -> Result<(), Found> {
             ArgumentsErrorKind::NumberRange,
             format!(
                 "no 64-bit number holds {} exactly",
-                super::echo::bounded(&digits, 60)
+                super::echo::printable(&digits, 60)
             ),
         )),
     }

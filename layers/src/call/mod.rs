@@ -11,6 +11,7 @@ mod view;
 pub use self::extensions::Extensions;
 pub use self::id::{CallId, ExecutionToken};
 pub use self::proof::{ClearedCall, DecidedCall, ToolCall};
+pub(crate) use self::request::Nested;
 pub use self::request::{CallRequest, IntoArguments, RefusedArguments};
 pub use self::scope::Scope;
 pub(crate) use self::state::CallState;

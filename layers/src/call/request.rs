@@ -25,15 +25,20 @@ use crate::turn::Turn;
 /// ```
 pub struct CallRequest {
     pub(crate) id: CallId,
-    pub(crate) root: Option<CallId>,
     pub(crate) name: Cow<'static, str>,
     // Boxed: it is rare, and the request is moved often.
     pub(crate) arguments: Result<Arguments, Box<RefusedArguments>>,
-    pub(crate) parent: Option<ExecutionToken>,
+    pub(crate) nested: Option<Box<Nested>>,
     pub(crate) scope: Option<Scope>,
     pub(crate) cancellation: CancellationToken,
     pub(crate) extensions: Extensions,
     pub(crate) turn: Option<Turn>,
+}
+
+/// Where a nested call hangs; boxed, because most calls are not nested.
+pub(crate) struct Nested {
+    pub(crate) parent: ExecutionToken,
+    pub(crate) root: CallId,
 }
 
 impl CallRequest {
@@ -50,10 +55,9 @@ impl CallRequest {
     ) -> Self {
         Self {
             id: id.into(),
-            root: None,
             name: name.into(),
             arguments: arguments.into_arguments().map_err(Box::new),
-            parent: None,
+            nested: None,
             scope: None,
             cancellation,
             extensions: Extensions::new(),
@@ -70,8 +74,7 @@ impl CallRequest {
     /// Makes this a call that the execution `parent` asked for, below the
     /// model's call `root`.
     pub fn nested_in(mut self, parent: ExecutionToken, root: CallId) -> Self {
-        self.parent = Some(parent);
-        self.root = Some(root);
+        self.nested = Some(Box::new(Nested { parent, root }));
         self
     }
 

@@ -7,21 +7,20 @@ use std::task::Waker;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{CallId, CallView, ExecutionToken, Extensions, RefusedArguments, Scope};
+use super::{CallId, CallView, ExecutionToken, Extensions, Nested, RefusedArguments, Scope};
 use crate::arguments::Arguments;
 use crate::body::{DispatchCell, Gate};
 use crate::catalog::Definition;
-use crate::outcome::{ContextMessage, DecidedBy, ToolOutcome};
+use crate::outcome::{ContextMessage, ToolOutcome};
 use crate::result_notify::{Ending, Host};
 use crate::turn::Turn;
 
 pub(crate) struct CallState {
     pub(crate) token: ExecutionToken,
     pub(crate) id: CallId,
-    pub(crate) root: Option<CallId>,
     pub(crate) name: Cow<'static, str>,
     pub(crate) arguments: Result<Arguments, Box<RefusedArguments>>,
-    pub(crate) parent: Option<ExecutionToken>,
+    pub(crate) nested: Option<Box<Nested>>,
     pub(crate) scope: Option<Scope>,
     pub(crate) caller: CancellationToken,
     pub(crate) extensions: Extensions,
@@ -33,7 +32,6 @@ pub(crate) struct CallState {
     seen: OnceLock<(Weak<dyn Definition>, u64)>,
     pub(crate) gate: Gate,
     pub(crate) first_dispatch: DispatchCell,
-    pub(crate) decided_by: OnceLock<DecidedBy>,
     flags: AtomicU8,
     children: AtomicU32,
     rare: Mutex<Option<Box<Rare>>>,
@@ -54,6 +52,7 @@ const UNKNOWN_EFFECT: u8 = 4;
 const FIRST_DISPATCH_TAKEN: u8 = 8;
 const CONTEXTS: u8 = 16;
 const CONTEXTS_CLOSED: u8 = 32;
+const APPROVED: u8 = 64;
 const MAY_GIVE_UP: u8 = 64;
 
 impl CallState {
@@ -61,10 +60,9 @@ impl CallState {
         Self {
             token: ExecutionToken::mint(),
             id: request.id,
-            root: request.root,
             name: request.name,
             arguments: request.arguments,
-            parent: request.parent,
+            nested: request.nested,
             scope: request.scope,
             caller: request.cancellation,
             extensions: request.extensions,
@@ -73,7 +71,6 @@ impl CallState {
             seen: OnceLock::new(),
             gate: Gate::new(),
             first_dispatch: DispatchCell::new(),
-            decided_by: OnceLock::new(),
             flags: AtomicU8::new(0),
             children: AtomicU32::new(0),
             rare: Mutex::new(None),
@@ -129,6 +126,15 @@ impl CallState {
     pub(crate) fn begin_attempt(&self) {
         self.flags.fetch_and(!GIVEN_UP, Ordering::AcqRel);
         drop(self.take_left_behind());
+    }
+
+    /// Whether the approver let the call through.
+    pub(crate) fn is_approved(&self) -> bool {
+        self.flag(APPROVED)
+    }
+
+    pub(crate) fn mark_approved(&self) {
+        self.raise(APPROVED);
     }
 
     pub(crate) fn mark_effect_unknown(&self) {

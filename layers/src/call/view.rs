@@ -29,7 +29,10 @@ impl CallView {
 
     /// The id of the model's call at the top; the call's own id unless nested.
     pub fn root_id(&self) -> &CallId {
-        self.0.root.as_ref().unwrap_or(&self.0.id)
+        self.0
+            .nested
+            .as_ref()
+            .map_or(&self.0.id, |nested| &nested.root)
     }
 
     /// The tool's name as the model wrote it.
@@ -59,7 +62,7 @@ impl CallView {
 
     /// The execution that asked for this one, if it is nested.
     pub fn parent(&self) -> Option<ExecutionToken> {
-        self.0.parent
+        self.0.nested.as_ref().map(|nested| nested.parent)
     }
 
     /// On whose behalf the call is made.

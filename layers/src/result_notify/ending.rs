@@ -4,15 +4,13 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use tracing::Span;
-
 use super::Host;
 use crate::call::CallView;
 use crate::catalog::Definition;
 use crate::error::body_failure;
-use crate::outcome::{Effect, FailureKind, ToolOutcome, ToolResult};
+use crate::outcome::{DecidedBy, Effect, FailureKind, ToolOutcome, ToolResult};
 use crate::panic::catch;
-use crate::span::record_end;
+use crate::span::{StageSpan, record_end};
 
 /// A failure that skips the post-execute stage.
 pub(crate) struct Final(pub(crate) ToolOutcome);
@@ -38,14 +36,14 @@ pub(crate) struct Ending {
     /// Captured at intake, before any policy could take it away.
     pub(crate) finalizer: Option<Arc<dyn Definition>>,
     pub(crate) outcome: Option<ToolOutcome>,
-    pub(crate) span: Span,
+    pub(crate) span: StageSpan,
 }
 
 impl Ending {
     /// Freezes the outcome and tells everybody. The caller has closed the
     /// call's gate and seen it idle.
     pub(crate) fn publish(self) -> ToolResult {
-        let _in_span = self.span.clone().entered();
+        let _in_span = self.span.entered();
         let state = self.view.state();
         let deferred = state.close_contexts();
         // Nobody came back with an outcome: what the bodies said counts.
@@ -62,9 +60,10 @@ impl Ending {
             outcome
         };
         let outcome = finalized(&self.view, self.finalizer.as_deref(), outcome);
-        let outcome = match state.decided_by.get() {
-            Some(by) if outcome.decided_by().is_none() => outcome.by(by.clone()),
-            _ => outcome,
+        let outcome = if state.is_approved() && outcome.decided_by().is_none() {
+            outcome.by(DecidedBy::Approver)
+        } else {
+            outcome
         };
         let effect = if !state.was_entered() {
             Effect::NotStarted

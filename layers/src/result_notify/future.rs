@@ -100,14 +100,13 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let span = this
+        let _in_span = this
             .ending
             .0
             .as_ref()
             .expect("polled after completion")
             .span
-            .clone();
-        let _in_span = span.enter();
+            .entered();
         loop {
             let ending = this.ending.0.as_mut().expect("polled after completion");
             // What is `Some` here is the end of the way in or of the inner

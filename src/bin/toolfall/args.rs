@@ -1,0 +1,107 @@
+//! The command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Runs the tool calls of a language model, and checks the logs of it.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run batches of calls, print every result, write the session log.
+    Run(Run),
+    /// Check a session log: one result for every call, in order.
+    Check(Check),
+}
+
+/// Arguments of `toolfall run`.
+// Each is a flag of its own, and nearly all combinations make sense.
+#[allow(clippy::struct_excessive_bools)]
+#[derive(Debug, Parser)]
+#[command(after_help = "\
+Batches are JSON Lines, {\"id\", \"calls\": [{\"call_id\", \"name\", \"arguments_json\"}]}, or the \
+replies of a provider (Chat Completions, Responses, Messages), one a line or one a file. The \
+batches of a file are all read before the first one runs.
+
+Exit status: 0 when every call has its result, 1 when the log or the output could not be \
+written, 2 on bad input, 130 when cancelled (every call has its result then too).")]
+pub(crate) struct Run {
+    /// Files of batches; standard input if there is none, or for `-`.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// The configuration [default: toolfall.toml beside the first FILE, then here].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print JSON Lines, also on a terminal.
+    #[arg(long, conflicts_with = "human")]
+    pub(crate) json: bool,
+
+    /// Print for people, also where there is no terminal.
+    #[arg(long)]
+    pub(crate) human: bool,
+
+    /// Whether questions are put to you [default: the configuration's, else ask].
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) approve: Option<Approve>,
+
+    /// The session log [default: the configuration's, else toolfall-session.jsonl].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// How many calls run at a time [default: the configuration's, else 10].
+    #[arg(long, value_name = "N")]
+    pub(crate) max_parallel: Option<NonZeroUsize>,
+
+    /// The folder that the file tools are confined to, instead of the configuration's.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+
+    /// Run nothing real: answer the calls of each batch for the tools that it lists, from the
+    /// answers recorded with them ("result" or "error" of a call). A call without one is answered
+    /// {"recorded": false, "arguments": …}. File and command tools are left out; the rules of the
+    /// configuration, if there is one, still count.
+    #[arg(long)]
+    pub(crate) replay: bool,
+
+    /// Print results only: no progress, no notes, no summary.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Whether a person is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Approve {
+    /// On the terminal; without one, calls that need it are denied.
+    Ask,
+    /// Nobody is asked: calls that need it are denied.
+    Never,
+}
+
+/// Arguments of `toolfall check`.
+#[derive(Debug, Parser)]
+#[command(after_help = "\
+Exit status: 0 when every call has exactly one result, in order; 1 when not; 2 when the log \
+cannot be read.")]
+pub(crate) struct Check {
+    /// The session log.
+    #[arg(value_name = "LOG")]
+    pub(crate) log: PathBuf,
+
+    /// Print JSON Lines.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print nothing; the exit status tells.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,66 @@
+//! `toolfall`: runs batches of tool calls through the pipeline, and checks
+//! the logs that this leaves.
+//!
+//! # Exit status
+//!
+//! | status | `run` | `check` |
+//! |---|---|---|
+//! | 0 | every call has its result, whatever it is | every call has exactly one result, in order |
+//! | 1 | the log or the output could not be written | it has not |
+//! | 2 | bad input: arguments, configuration, batch, log | the log cannot be read |
+//! | 130 | cancelled by Ctrl-C or `TERM`; every call still has its result | |
+
+mod args;
+mod check;
+mod config;
+mod error;
+mod input;
+mod interrupt;
+mod prompt;
+mod render;
+mod run;
+mod screen;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser as _;
+
+use self::args::{Args, Command};
+
+/// So long what is left of a run may take after its end.
+const LAST: Duration = Duration::from_millis(500);
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("TOOLFALL_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(filter)
+        .without_time()
+        .with_target(false)
+        .init();
+    let done = match args.command {
+        Command::Run(args) => on_runtime(args),
+        Command::Check(args) => check::check(&args),
+    };
+    match done {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            eprintln!("toolfall: {error}");
+            ExitCode::from(error.status())
+        }
+    }
+}
+
+fn on_runtime(args: args::Run) -> Result<u8, error::Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error::Error::own("the runtime cannot be started", &error))?;
+    let done = runtime.block_on(run::run(args));
+    // Bodies that are still there are dropped, and their programs killed.
+    runtime.shutdown_timeout(LAST);
+    done
+}

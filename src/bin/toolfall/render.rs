@@ -1,0 +1,315 @@
+//! What is printed of a result: for people, or as JSON Lines.
+
+use std::fmt::Write as _;
+
+use crossterm::style::Stylize as _;
+use serde::Serialize;
+use serde_json::Value;
+use toolfall::scheduler::BatchEnd;
+use toolfall::{ContentBlock, ContextMessage, FailureKind, ToolResult};
+
+use crate::input::{Apart, Batch, Call};
+
+/// So many lines of a result are shown to people.
+const LINES: usize = 12;
+/// So many characters of arguments, and of a line, are shown to people.
+const ARGUMENTS: usize = 100;
+const LINE: usize = 200;
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form {
+    /// For people, in colours or not.
+    Human { colours: bool },
+    /// One JSON object a line.
+    Json,
+}
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Totals {
+    pub(crate) batches: u64,
+    pub(crate) calls: u64,
+    pub(crate) succeeded: u64,
+    pub(crate) failed: u64,
+    pub(crate) not_ours: u64,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    r#type: &'static str,
+    batch: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<u64>,
+    place: usize,
+    call_id: Option<&'a str>,
+    name: &'a str,
+    arguments_json: &'a str,
+    is_error: bool,
+    content: &'a [ContentBlock],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decided_by: Option<String>,
+    effect: &'static str,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ApartLine<'a> {
+    r#type: &'static str,
+    batch: &'a str,
+    kind: &'a str,
+    call_id: Option<&'a str>,
+    name: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct LeftOutLine<'a> {
+    r#type: &'static str,
+    batch: &'a str,
+    name: &'a str,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct EndLine<'a> {
+    r#type: &'static str,
+    batch: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<u64>,
+    calls: usize,
+    aborted: bool,
+    concludes: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    contexts: &'a [ContextMessage],
+    /// Messages that a cancelled batch holds back for the next turn.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    parked: &'a [ContextMessage],
+}
+
+#[derive(Serialize)]
+struct SummaryLine {
+    r#type: &'static str,
+    #[serde(flatten)]
+    totals: Totals,
+    cancelled: bool,
+}
+
+impl Form {
+    /// The beginning of a batch.
+    pub(crate) fn begin(self, batch: &Batch) -> String {
+        let Self::Human { colours } = self else {
+            return batch.apart.iter().map(|call| apart(batch, call)).collect();
+        };
+        let mut text = safe(&batch.label, LINE);
+        if let Some(turn) = batch.turn {
+            let _ = write!(text, ", turn {turn}");
+        }
+        let mut text = if colours {
+            format!("{}\n", text.bold())
+        } else {
+            format!("{text}\n")
+        };
+        for call in &batch.apart {
+            let name = safe(call.name.as_deref().unwrap_or_default(), LINE);
+            let _ = writeln!(
+                text,
+                "  - {name} ({}): not ours to run",
+                safe(&call.kind, LINE)
+            );
+        }
+        text
+    }
+
+    /// A tool of the batch that is not offered after all.
+    pub(crate) fn left_out(self, batch: &Batch, name: &str, why: &str) -> String {
+        match self {
+            Self::Human { .. } => format!(
+                "  - tool {} left out: {}\n",
+                safe(name, LINE),
+                safe(why, LINE)
+            ),
+            Self::Json => json(&LeftOutLine {
+                r#type: "tool_left_out",
+                batch: &batch.label,
+                name,
+                why,
+            }),
+        }
+    }
+
+    /// A call with its result.
+    pub(crate) fn result(
+        self,
+        batch: &Batch,
+        place: usize,
+        call: &Call,
+        result: &ToolResult,
+    ) -> String {
+        match self {
+            Self::Human { colours } => human(call, result, colours),
+            Self::Json => json(&Line {
+                r#type: "result",
+                batch: &batch.label,
+                turn: batch.turn,
+                place,
+                call_id: call.id.as_deref(),
+                name: &call.name,
+                arguments_json: &call.arguments,
+                is_error: result.is_error(),
+                content: result.content(),
+                value: result.value(),
+                error: result.message().map(|message| Failure {
+                    message,
+                    name: result.info().map(toolfall::ErrorInfo::name),
+                    code: result.code(),
+                }),
+                kind: result.kind().map(FailureKind::as_str),
+                decided_by: result.decided_by().map(ToString::to_string),
+                effect: result.effect().as_str(),
+            }),
+        }
+    }
+
+    /// The end of a batch.
+    pub(crate) fn end(self, batch: &Batch, end: &BatchEnd) -> String {
+        match self {
+            Self::Human { .. } => {
+                let mut text = String::new();
+                for context in end.contexts.iter().chain(&end.parked) {
+                    let _ = writeln!(text, "  + {}", block(&context.content));
+                }
+                text
+            }
+            Self::Json => json(&EndLine {
+                r#type: "batch",
+                batch: &batch.label,
+                turn: batch.turn,
+                calls: batch.calls.len(),
+                aborted: end.aborted,
+                concludes: end.concludes,
+                contexts: &end.contexts,
+                parked: &end.parked,
+            }),
+        }
+    }
+
+    /// The end of the run, for JSON's readers; people get a note.
+    pub(crate) fn summary(self, totals: Totals, cancelled: bool) -> Option<String> {
+        match self {
+            Self::Human { .. } => None,
+            Self::Json => Some(json(&SummaryLine {
+                r#type: "summary",
+                totals,
+                cancelled,
+            })),
+        }
+    }
+}
+
+fn json(line: &impl Serialize) -> String {
+    // The parts are strings, numbers and values that are JSON already.
+    let mut text = serde_json::to_string(line).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn apart(batch: &Batch, call: &Apart) -> String {
+    json(&ApartLine {
+        r#type: "not_ours",
+        batch: &batch.label,
+        kind: &call.kind,
+        call_id: call.id.as_deref(),
+        name: call.name.as_deref(),
+    })
+}
+
+fn human(call: &Call, result: &ToolResult, colours: bool) -> String {
+    let (mark, note) = match result.kind() {
+        None => ("✓", None),
+        Some(FailureKind::Denied) => {
+            let by = result.decided_by().map(ToString::to_string);
+            ("⊘", Some(format!("denied by {}", by.unwrap_or_default())))
+        }
+        Some(kind) => {
+            let code = result.code().map(str::to_owned);
+            ("✗", Some(code.unwrap_or_else(|| kind.as_str().to_owned())))
+        }
+    };
+    let mark = match (colours, mark) {
+        (false, mark) => mark.to_owned(),
+        (true, "✓") => mark.green().to_string(),
+        (true, "⊘") => mark.yellow().to_string(),
+        (true, _) => mark.red().to_string(),
+    };
+    let name = safe(&call.name, LINE);
+    let name = if colours {
+        name.bold().to_string()
+    } else {
+        name
+    };
+    let mut text = format!("  {mark} {name} {}", safe(&call.arguments, ARGUMENTS));
+    if let Some(note) = note {
+        let _ = write!(text, "  [{}]", safe(&note, LINE));
+    }
+    let _ = writeln!(text, "\n      {}", block(result.content()));
+    text
+}
+
+/// Content for people: indented, bounded, without control characters.
+fn block(content: &[ContentBlock]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut more = 0;
+    for part in content {
+        let text = match part.as_text() {
+            Some(text) => text.to_owned(),
+            None => format!("({})", part.kind()),
+        };
+        for line in text.lines() {
+            if lines.len() < LINES {
+                lines.push(safe(line, LINE));
+            } else {
+                more += 1;
+            }
+        }
+    }
+    if more > 0 {
+        lines.push(format!("… ({more} more lines)"));
+    }
+    lines.join("\n      ")
+}
+
+/// Text that can do nothing to a terminal, cut after `limit` characters.
+pub(crate) fn safe(text: &str, limit: usize) -> String {
+    let mut safe = String::new();
+    for (count, char) in text.chars().enumerate() {
+        if count == limit {
+            safe.push('…');
+            break;
+        }
+        match char {
+            '\t' => safe.push_str("  "),
+            '\n' => safe.push('⏎'),
+            // Direction marks can make a text look like another.
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                safe.push('\u{fffd}');
+            }
+            char if char.is_control() => safe.push('\u{fffd}'),
+            char => safe.push(char),
+        }
+    }
+    safe
+}

@@ -1,0 +1,201 @@
+//! Running batches one after the other.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use serde_json::json;
+use toolfall::pipeline::PipelineService;
+use toolfall::replay::{Replay, Unrecorded};
+use toolfall::session::SessionRecorder;
+use toolfall::{BatchEvent, CallRequest, FailureKind, Registration, Registry, Scheduler, Scope};
+
+use super::queue::Queue;
+use crate::error::{Error, chain, log_error};
+use crate::input::{Batch, RowTool};
+use crate::interrupt::Interrupt;
+use crate::render::{Form, Totals};
+use crate::screen::Screen;
+
+/// Everything that a batch needs.
+pub(super) struct Runner<S> {
+    pub(super) scheduler: Scheduler<S>,
+    pub(super) registry: Registry,
+    pub(super) recorder: Arc<SessionRecorder>,
+    pub(super) screen: Arc<Screen>,
+    pub(super) interrupt: Interrupt,
+    pub(super) form: Form,
+    pub(super) replay: bool,
+    pub(super) scope: Scope,
+    pub(super) totals: Totals,
+    /// Whether a call could not be recorded, and so did not run.
+    pub(super) unrecorded: bool,
+    /// The tools that the batch offers, by name.
+    pub(super) offered: HashMap<String, Offered>,
+}
+
+/// A tool of a row, registered.
+pub(super) struct Offered {
+    tool: RowTool,
+    /// Whether it has no recorded answers.
+    plain: bool,
+    _registration: Registration,
+}
+
+impl<S> Runner<S>
+where
+    S: PipelineService + Send + 'static,
+    S::Future: Send,
+{
+    /// Runs the queue to its end. Once cancelled, the calls of what was read
+    /// are still answered, and nothing more is read.
+    pub(super) async fn run(&mut self, mut queue: Queue) -> Result<(), Error> {
+        let cancelled = self.interrupt.cancel().clone();
+        loop {
+            let batch = if cancelled.is_cancelled() {
+                queue.next_read()
+            } else {
+                tokio::select! {
+                    biased;
+                    () = cancelled.cancelled() => continue,
+                    batch = queue.next() => batch?,
+                }
+            };
+            match batch {
+                Some(batch) => self.batch(&batch).await?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    async fn batch(&mut self, batch: &Batch) -> Result<(), Error> {
+        self.screen.print(&self.form.begin(batch));
+        if self.replay {
+            self.offer(batch);
+        }
+        self.totals.batches += 1;
+        self.totals.not_ours += batch.apart.len() as u64;
+        let cancel = self.interrupt.cancel().child_token();
+        let requests: Vec<CallRequest> = batch
+            .calls
+            .iter()
+            .map(|call| {
+                CallRequest::new(
+                    call.id.clone().unwrap_or_default(),
+                    call.name.clone(),
+                    call.arguments.clone(),
+                    cancel.clone(),
+                )
+                .with_scope(self.scope.clone())
+            })
+            .collect();
+        let mut running = self.scheduler.batch(requests, cancel);
+        if let Some(why) = &batch.incomplete {
+            running = running.incomplete(why.clone());
+        }
+        while let Some(event) = running.next().await {
+            match event {
+                BatchEvent::Committed(committed) => {
+                    let failed = committed.result.is_error();
+                    self.totals.calls += 1;
+                    self.totals.failed += u64::from(failed);
+                    self.totals.succeeded += u64::from(!failed);
+                    self.unrecorded |= committed.result.kind() == Some(FailureKind::Unrecorded);
+                    if let Some(call) = batch.calls.get(committed.place) {
+                        let text =
+                            self.form
+                                .result(batch, committed.place, call, &committed.result);
+                        self.screen.print(&text);
+                    }
+                    self.screen.advance();
+                    if self.screen.is_closed() {
+                        // Nobody reads on: nothing more is begun.
+                        self.interrupt.cancel().cancel();
+                    }
+                }
+                BatchEvent::Ended(end) => {
+                    // Messages that a cancelled batch holds back are not lost.
+                    for contexts in [&end.contexts, &end.parked] {
+                        self.recorder
+                            .contexts(contexts)
+                            .map_err(|error| log_error(&error))?;
+                    }
+                    self.screen.print(&self.form.end(batch, &end));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Registers the tools that the batch offers, as replay tools. A tool
+    /// whose schema cannot be used is left out, and that is told.
+    fn offer(&mut self, batch: &Batch) {
+        let mut before = std::mem::take(&mut self.offered);
+        let mut wanted: Vec<&RowTool> = Vec::new();
+        for tool in &batch.tools {
+            // Two tool sets of one row may share a tool.
+            if wanted.iter().all(|other| other.name != tool.name) {
+                wanted.push(tool);
+            }
+        }
+        // What the batch before offered just so need not be compiled again.
+        for tool in &wanted {
+            if let Some(offered) = before.remove(&tool.name)
+                && offered.plain
+                && offered.tool.is(tool)
+                && is_plain(batch, tool)
+            {
+                self.offered.insert(tool.name.clone(), offered);
+            }
+        }
+        drop(before);
+        for tool in wanted {
+            if self.offered.contains_key(&tool.name) || self.registry.contains(&tool.name, None) {
+                continue;
+            }
+            match self.registry.register(replay(batch, tool).into_tool()) {
+                Ok(registration) => {
+                    let offered = Offered {
+                        tool: tool.clone(),
+                        plain: is_plain(batch, tool),
+                        _registration: registration,
+                    };
+                    self.offered.insert(tool.name.clone(), offered);
+                }
+                Err(error) => {
+                    let text = self.form.left_out(batch, &tool.name, &chain(&error));
+                    self.screen.print(&text);
+                }
+            }
+        }
+    }
+}
+
+/// Whether nothing in the batch is recorded for the tool.
+fn is_plain(batch: &Batch, tool: &RowTool) -> bool {
+    batch
+        .calls
+        .iter()
+        .all(|call| call.name != tool.name || (call.recorded.is_none() && !call.free_text))
+}
+
+fn replay(batch: &Batch, tool: &RowTool) -> Replay {
+    let mut replay = Replay::new(
+        tool.name.clone(),
+        tool.description.clone().unwrap_or_default(),
+        tool.parameters
+            .clone()
+            .unwrap_or_else(|| json!({"type": "object"})),
+    )
+    .unrecorded(Unrecorded::Show);
+    for call in batch.calls.iter().filter(|call| call.name == tool.name) {
+        if let Some(answer) = &call.recorded {
+            replay = replay.answer(answer.clone());
+        }
+        if call.free_text {
+            replay = replay.free_text();
+        }
+    }
+    replay
+}

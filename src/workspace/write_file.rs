@@ -1,0 +1,84 @@
+//! `write_file`: makes or replaces a file.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::Workspace;
+use super::error::FileError;
+use crate::{BoxError, ContentBlock, ToolContext, ToolDef, tool_fn};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// The file, relative to the workspace's root.
+    path: String,
+    /// All of its text.
+    content: String,
+    /// Whether to make the folders above it that are missing.
+    #[serde(default)]
+    make_folders: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Written {
+    /// The file, as asked for.
+    path: String,
+    /// Its size, in bytes.
+    bytes: usize,
+    /// Whether there was a file before.
+    replaced: bool,
+}
+
+pub(super) fn tool(workspace: &Workspace) -> ToolDef {
+    let workspace = workspace.clone();
+    tool_fn(
+        "write_file",
+        "Writes a text file of the workspace: makes it, or replaces all of it.",
+        move |args: Args, ctx: ToolContext| {
+            workspace.blocking(ctx.cancellation(), move |workspace, cancelled| {
+                write(workspace, args, cancelled)
+            })
+        },
+    )
+    .render(render)
+}
+
+fn write(
+    workspace: &Workspace,
+    args: Args,
+    cancelled: &CancellationToken,
+) -> Result<Written, FileError> {
+    let place = Workspace::judge(&args.path)?;
+    if args.make_folders
+        && let Some(folder) = place.parent()
+        && folder != Path::new("")
+    {
+        workspace
+            .dir
+            .create_dir_all(folder)
+            .map_err(|error| FileError::io(&folder.to_string_lossy(), &error))?;
+    }
+    let target = workspace.target(&args.path)?;
+    if cancelled.is_cancelled() {
+        return Err(FileError::cancelled());
+    }
+    let replaced = workspace.replace(&args.path, &target, &args.content)?;
+    Ok(Written {
+        bytes: args.content.len(),
+        path: args.path,
+        replaced,
+    })
+}
+
+fn render(value: &Value) -> Result<Vec<ContentBlock>, BoxError> {
+    let written = Written::deserialize(value)?;
+    let how = if written.replaced { "replaced" } else { "made" };
+    Ok(vec![ContentBlock::text(format!(
+        "{how} {} ({} bytes)",
+        written.path, written.bytes
+    ))])
+}

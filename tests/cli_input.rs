@@ -1,0 +1,195 @@
+//! Bad input: the error names the file, the line and what was expected, and
+//! nothing runs.
+
+#[path = "support/cli.rs"]
+mod support;
+
+use support::{Place, code};
+
+fn refused(place: &Place, args: &[&str]) -> String {
+    let ran = place.run(args);
+    assert_eq!(ran.status, 2, "{args:?}: {}{}", ran.out, ran.err);
+    assert!(!ran.err.contains("panicked"), "{}", ran.err);
+    assert!(!ran.out.contains("\"result\""), "nothing ran: {}", ran.out);
+    ran.err
+}
+
+#[test]
+fn a_bad_batch_names_its_line() {
+    let place = Place::new();
+    let good = "{\"calls\":[{\"name\":\"a\"}]}\n";
+    for (bad, wanted) in [
+        (
+            "{\"calls\":[{\"nam\":\"a\"}]}",
+            "at /calls/0: missing field `name`",
+        ),
+        (
+            "{\"calls\":[{\"name\":\"a\",}]}",
+            "expected a name in double quotes",
+        ),
+        ("{\"calls\":5}", "at /calls: invalid type: integer `5`"),
+        (
+            "{\"calls\":[{\"name\":\"a\",\"arguments_json\":5}]}",
+            "at /calls/0/arguments_json: invalid type",
+        ),
+        (
+            "{\"calls\":[{\"name\":\"a\",\"arguments\":{\"x\":1,\"x\":2}}]}",
+            "the name stands twice",
+        ),
+        (
+            "{\"calls\":[{\"name\":\"a\",\"arguments\":{},\"arguments_json\":\"\"}]}",
+            "/calls/0: expected `arguments_json` or `arguments`, found both",
+        ),
+        ("hello", "expected a value, found `h`"),
+        ("\"hello\"", "expected a batch"),
+        ("[1, 2]", "expected a batch"),
+        (
+            "{\"error\":{\"message\":\"overloaded\"}}",
+            "the provider answered with an error",
+        ),
+        (
+            "{\"toolset\":\"x\",\"calls\":[]}",
+            "expected the batch's tool sets",
+        ),
+    ] {
+        place.write("b.jsonl", format!("{good}\n{bad}\n{good}"));
+        let told = refused(&place, &["run", "--replay", "b.jsonl"]);
+        assert!(told.starts_with("toolfall: b.jsonl:3: "), "{told}");
+        assert!(told.contains(wanted), "{told}");
+    }
+    place.write("b.jsonl", [good.as_bytes(), b"\xff\xfe\n"].concat());
+    let told = refused(&place, &["run", "--replay", "b.jsonl"]);
+    assert!(told.contains("b.jsonl:2: expected UTF-8"), "{told}");
+    place.write(
+        "b.jsonl",
+        "{\n \"calls\": [\n  {\"name\": \"a\",\n  x}\n ]\n}\n",
+    );
+    let told = refused(&place, &["run", "--replay", "b.jsonl"]);
+    assert!(told.contains("b.jsonl:4: column 3: "), "{told}");
+    let deep = format!("{{\"calls\":{}1{}}}", "[".repeat(5_000), "]".repeat(5_000));
+    place.write("b.jsonl", deep);
+    refused(&place, &["run", "--replay", "b.jsonl"]);
+    let told = refused(&place, &["run", "--replay", "none.jsonl"]);
+    assert!(told.contains("none.jsonl: expected batches"), "{told}");
+}
+
+#[test]
+fn what_came_before_a_bad_line_on_standard_input_keeps_its_result() {
+    let place = Place::new();
+    let ran = place.fed(
+        &["run", "--replay"],
+        "{\"calls\":[{\"name\":\"a\"}]}\n{\"calls\":\n",
+    );
+    assert_eq!(ran.status, 2);
+    assert_eq!(code(&ran.results()[0]), "UNKNOWN_TOOL");
+    assert!(ran.err.contains("(standard input):2: "), "{}", ran.err);
+    assert_eq!(place.run(&["check", "toolfall-session.jsonl"]).status, 0);
+}
+
+#[test]
+fn a_bad_configuration_names_line_and_column() {
+    let place = Place::new();
+    place.write("empty.jsonl", "");
+    place.write("bad.json", "{\n \"type\": }");
+    let replay = "[[replay]]\nname = \"a\"\n";
+    let rule =
+        |rest: &str| format!("{replay}[[policy.rules]]\nname = \"r\"\nverdict = \"deny\"\n{rest}");
+    for (config, wanted) in [
+        (
+            "lag = \"x\"\n".to_owned(),
+            ":1:1: unknown field `lag`, expected one of `log`",
+        ),
+        ("log = 5\n".to_owned(), ":1:7: invalid type: integer `5`"),
+        ("\nlog =\n".to_owned(), ":2:"),
+        ("max_parallel = 0\n".to_owned(), ":1:16: "),
+        (
+            "[files]\nroot = \"nope\"\n".to_owned(),
+            ":2:8: expected a folder for the workspace",
+        ),
+        (
+            "[files]\ntools = [\"read\"]\n".to_owned(),
+            ":2:10: expected one of read_file",
+        ),
+        (
+            "[[command]]\nname = \"a\"\nprogram = []\n".to_owned(),
+            ":3:11: expected a program",
+        ),
+        (
+            "[[command]]\nname = \"a\"\nprogram = [\"./nope\"]\n".to_owned(),
+            ":3:11: expected a program at",
+        ),
+        (
+            format!("{replay}{replay}"),
+            ":4:8: tool \"a\" is already registered",
+        ),
+        (
+            format!("{replay}parameters = {{ type = \"thing\" }}\n"),
+            ":2:8: tool \"a\" has a schema that cannot be used",
+        ),
+        (
+            format!("{replay}answers = [{{ call_id = \"x\" }}]\n"),
+            ":3:12: expected either `value` or `error`",
+        ),
+        (
+            format!("{replay}parameters_file = \"bad.json\"\n"),
+            "bad.json:2: expected a JSON Schema",
+        ),
+        (
+            format!("{replay}answers_file = \"bad.json\"\n"),
+            "bad.json:1: expected a recorded answer",
+        ),
+        (
+            rule("tools = [\"a[\"]\n"),
+            ":4:8: rule \"r\": expected a glob",
+        ),
+        (
+            rule("arguments = [{ at = \"path\", glob = \"x\" }]\n"),
+            ":4:8: rule \"r\": expected a JSON pointer",
+        ),
+        (
+            rule("arguments = [{ at = \"/path\" }]\n"),
+            ":6:14: expected one of `equals`, `glob`, `path`",
+        ),
+        (
+            format!("{replay}[policy]\notherwise = \"maybe\"\n"),
+            ":4:13: unknown variant `maybe`, expected one of `allow`, `ask`, `deny`",
+        ),
+        (String::new(), "expected tools, found none"),
+    ] {
+        place.write("toolfall.toml", &config);
+        let told = refused(&place, &["run", "empty.jsonl"]);
+        assert!(told.contains(wanted), "{config}\n{told}");
+    }
+    place.write("toolfall.toml", [b'a', 0xff]);
+    let told = refused(&place, &["run", "empty.jsonl"]);
+    assert!(told.contains("toolfall.toml:1: expected UTF-8"), "{told}");
+    let told = refused(&place, &["run", "--config", "none.toml", "empty.jsonl"]);
+    assert!(
+        told.contains("none.toml: expected a configuration"),
+        "{told}"
+    );
+}
+
+#[test]
+fn bad_arguments_and_logs_are_refused() {
+    let place = Place::new();
+    place.write("empty.jsonl", "");
+    for args in [
+        &["run", "--max-parallel", "0", "empty.jsonl"][..],
+        &["run", "--approve", "always", "empty.jsonl"],
+        &["run", "--json", "--human", "empty.jsonl"],
+        &["run", "empty.jsonl"],
+        &["run", "--root", "none", "empty.jsonl"],
+        &["run", "--replay", "--log", "none/log", "empty.jsonl"],
+        &["run", "--replay", "--log", ".", "empty.jsonl"],
+        &["check"],
+        &["nothing"],
+    ] {
+        refused(&place, args);
+    }
+    place.write("log", "not a record\n");
+    let told = refused(&place, &["run", "--replay", "--log", "log", "empty.jsonl"]);
+    assert!(told.contains("log:1: expected"), "{told}");
+    let kept = std::fs::read_to_string(place.path("log")).unwrap();
+    assert_eq!(kept, "not a record\n", "nothing was changed");
+}
