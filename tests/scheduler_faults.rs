@@ -75,10 +75,12 @@ fn a_body_that_blocks_its_thread_stalls_its_siblings() {
         world.call("safe", "b", Value::Null),
     ];
     let run = runtime.spawn(world.scheduler(10).batch(calls, world.cancel.clone()).run());
-    while !world.has("blocking") {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    std::thread::sleep(Duration::from_millis(30));
+    runtime.block_on(async {
+        while !world.has("blocking") {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    });
     assert!(!world.has("body:b"));
     release.send(()).unwrap();
     let report = runtime.block_on(run).unwrap();

@@ -1,5 +1,8 @@
 //! The one lane that starts calls, grants turns and commits results.
 
+mod refuse;
+mod start;
+
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -12,8 +15,7 @@ use std::task::{Context, Poll};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
-use toolfall_layers::panic::{catch, display};
-use toolfall_layers::turn::{Mark, turn};
+use toolfall_layers::turn::Mark;
 
 use super::Journal;
 use super::batch::{BatchEnd, BatchEvent, Committed};
@@ -21,8 +23,7 @@ use super::begun::{Begun, End};
 use super::input::Submission;
 use super::slots::Slots;
 use crate::pipeline::PipelineService;
-use crate::tool::ExecutionMode;
-use crate::{CallId, CallRequest, ErrorInfo, FailureKind, Registry, ToolOutcome, ToolResult, code};
+use crate::{CallId, CallRequest, Registry, ToolResult};
 
 pub(super) struct Driver<S: PipelineService> {
     service: S,
@@ -272,137 +273,5 @@ impl<S: PipelineService> Driver<S> {
             }
         }
         granted
-    }
-
-    /// Begins the next call if the model's order and the barriers allow it.
-    fn start_next(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.running >= self.limit || self.cancel.is_cancelled() || self.cut_off.is_some() {
-            return false;
-        }
-        let Some(next) = self.waiting.front() else {
-            return false;
-        };
-        if next.cut.is_some() || next.request.cancellation().is_cancelled() {
-            return false;
-        }
-        if let Some(last) = self.begun.back() {
-            // Policies do not overlap, and an exclusive call is a barrier
-            // until it is committed.
-            if !last.is_past_policy() || last.mode == ExecutionMode::Exclusive {
-                return false;
-            }
-        }
-        // Right before the start: an earlier call may have changed the tools.
-        let mode = self.registry.mode(&next.request);
-        if mode == ExecutionMode::Exclusive && !self.begun.is_empty() {
-            return false;
-        }
-        // Last, since what a layer around the pipeline reserves is used at
-        // once; a bare pipeline is always ready.
-        match catch_unwind(AssertUnwindSafe(|| self.service.poll_ready(cx))) {
-            Ok(Poll::Pending) => return false,
-            Ok(Poll::Ready(Ok(()))) => {}
-            Err(panic) => {
-                self.fault(panic);
-                return true;
-            }
-        }
-        let Some(Submission { request, .. }) = self.waiting.pop_front() else {
-            return false;
-        };
-        self.start(request, mode);
-        true
-    }
-
-    fn start(&mut self, request: CallRequest, mode: ExecutionMode) {
-        let call = self.first + self.begun.len();
-        let (place, waker) = self.slots.reserve(call);
-        let (turn, control) = turn(waker);
-        self.begun
-            .push_back(Begun::new(&request, control, mode, place));
-        self.running += 1;
-        let request = request.with_turn(turn);
-        match catch_unwind(AssertUnwindSafe(|| self.service.call(request))) {
-            Ok(future) => self.slots.put(place, future),
-            Err(panic) => {
-                self.begun[call - self.first].end = End::Lost;
-                self.slots.clear(place);
-                self.fault(panic);
-                self.look(call);
-                return;
-            }
-        }
-        // The first call may commit right away, which saves it a wait.
-        if self.begun.len() == 1 {
-            self.begun[0].may_commit = true;
-            self.begun[0].control.grant_commit();
-        }
-        self.poll_call(place, call);
-    }
-
-    /// Answers the next call without beginning it, once it is its turn.
-    fn refuse_next(&mut self) -> Option<Committed> {
-        if !self.begun.is_empty() {
-            return None;
-        }
-        let next = self.waiting.front()?;
-        let outcome = if self.cancel.is_cancelled() || next.request.cancellation().is_cancelled() {
-            ToolOutcome::aborted(false)
-        } else {
-            let why = next.cut.as_ref().or(self.cut_off.as_ref())?;
-            ToolOutcome::failure(format!("the call was not run: {why}"))
-                .with_info(ErrorInfo::new("TruncatedError", code::TRUNCATED))
-                .of_kind(FailureKind::Truncated)
-        };
-        let Submission { request, .. } = self.waiting.pop_front()?;
-        let (id, name) = (request.id().clone(), request.shared_name());
-        let result = self.never_begun(request, outcome);
-        Some(self.committed(id, name, result))
-    }
-
-    fn never_begun(&self, request: CallRequest, outcome: ToolOutcome) -> ToolResult {
-        let result = ToolResult::not_started(outcome);
-        if let Some(journal) = &self.journal {
-            let recorded = catch(|| journal.not_started(&request, &result));
-            let failed = match recorded {
-                Ok(Ok(())) => None,
-                Ok(Err(error)) => Some(display(&error)),
-                Err(panic) => Some(display(&panic)),
-            };
-            if let Some(message) = failed {
-                tracing::warn!(
-                    "tool \"{}\" ({}): the journal failed: {message}",
-                    request.name(),
-                    request.id()
-                );
-            }
-        }
-        result
-    }
-}
-
-impl<S: PipelineService> Drop for Driver<S> {
-    /// A batch that is lost before its end: also calls that nobody will poll
-    /// again get their one result, in model order as far as it goes.
-    fn drop(&mut self) {
-        if self.begun.is_empty() && self.waiting.is_empty() && self.input.is_none() {
-            return;
-        }
-        self.cancel.cancel();
-        while let Some(begun) = self.begun.pop_front() {
-            // The bodies find a runtime of their own, or are dropped.
-            if begun.is_open() {
-                self.slots.clear(begun.place);
-            }
-        }
-        self.close_input();
-        while let Some(input) = &mut self.input
-            && let Ok(submission) = input.try_recv()
-        {
-            self.waiting.push_back(submission);
-        }
-        while let Some(call) = self.waiting.pop_front() {
-            self.never_begun(call.request, ToolOutcome::aborted(false));
-        }
     }
 }
