@@ -65,8 +65,9 @@ fn a_body_that_blocks_its_thread_stalls_its_siblings() {
         },
     );
     world.registry.register(blocking.parallel()).unwrap().keep();
+    // The second worker keeps the clock going.
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
+        .worker_threads(2)
         .enable_time()
         .build()
         .unwrap();
