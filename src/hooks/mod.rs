@@ -84,10 +84,12 @@
 //! assert!(error.to_string().starts_with("unknown field `comand`"));
 //! ```
 
+mod detached;
 mod dialect;
 mod error;
 mod fault;
 mod hook;
+mod ledger;
 mod matcher;
 mod merge;
 mod output;
@@ -100,10 +102,12 @@ mod set;
 mod settings;
 mod written;
 
+pub use self::detached::DetachedHooks;
 pub use self::dialect::{Dialect, HookPoint};
 pub use self::error::HookSetError;
 pub use self::fault::HookFault;
 pub use self::hook::{Hook, OnFault};
+pub use self::ledger::{HookLedger, HookLedgerError};
 pub use self::matcher::{MatcherError, ToolMatcher};
 pub use self::merge::Merged;
 pub use self::output::{HookDecision, HookOutput};

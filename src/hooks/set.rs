@@ -237,6 +237,10 @@ impl HookEvent {
         }
     }
 
+    pub(super) fn point(&self) -> HookPoint {
+        self.point
+    }
+
     /// What matchers are tried on: how a session began, or a subagent's kind.
     pub fn subject(mut self, subject: impl Into<String>) -> Self {
         self.subject = subject.into();
