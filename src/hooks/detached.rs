@@ -51,7 +51,7 @@ impl DetachedHooks {
         tokio::spawn(async move {
             // Counted out last, whichever way the task ends.
             let _running = running;
-            let point = event.point();
+            let point = event.point;
             let report = set.run_event(event, &cancel).await;
             if report.cancelled || cancel.is_cancelled() {
                 return;

@@ -84,9 +84,11 @@
 //! assert!(error.to_string().starts_with("unknown field `comand`"));
 //! ```
 
+mod builder;
 mod detached;
 mod dialect;
 mod error;
+mod event;
 mod fault;
 mod hook;
 mod ledger;
@@ -102,9 +104,11 @@ mod set;
 mod settings;
 mod written;
 
+pub use self::builder::HookSetBuilder;
 pub use self::detached::DetachedHooks;
 pub use self::dialect::{Dialect, HookPoint};
 pub use self::error::HookSetError;
+pub use self::event::{HookEvent, HookReport};
 pub use self::fault::HookFault;
 pub use self::hook::{Hook, OnFault};
 pub use self::ledger::{HookLedger, HookLedgerError};
@@ -115,5 +119,5 @@ pub use self::policy::{PostHooks, PreHooks};
 pub use self::record::{HookRecord, decision_word, stderr_summary};
 pub use self::run::HookRun;
 pub use self::session::HookSession;
-pub use self::set::{HookEvent, HookReport, HookSet, HookSetBuilder};
+pub use self::set::HookSet;
 pub use self::settings::{HookSettings, HookSettingsError, Places, Skipped};

@@ -123,9 +123,12 @@ impl HookSettings {
         let mut text = Vec::new();
         std::fs::File::open(file)
             .and_then(|opened| opened.take(MOST + 1).read_to_end(&mut text))
-            .and_then(|_| match text.len() as u64 > MOST {
-                true => Err(std::io::ErrorKind::FileTooLarge.into()),
-                false => Ok(()),
+            .and_then(|_| {
+                if text.len() as u64 > MOST {
+                    Err(std::io::ErrorKind::FileTooLarge.into())
+                } else {
+                    Ok(())
+                }
             })
             .map_err(|source| HookSettingsError::File {
                 file: named(),
@@ -245,7 +248,7 @@ fn command(dialect: Dialect, hook: &Map<String, Value>, places: &Places) -> Resu
     timeout
         .as_f64()
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .filter(|timeout| !timeout.is_zero() && *timeout <= super::set::LONGEST)
+        .filter(|timeout| !timeout.is_zero() && *timeout <= super::builder::LONGEST)
         .map(|timeout| made.timeout(timeout))
         .ok_or_else(|| "expected a timeout in seconds, above zero and at most a day".to_owned())
 }
