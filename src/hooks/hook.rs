@@ -49,6 +49,7 @@ impl Hook {
             spec: Spec {
                 inherit: false,
                 passed: PASSED.map(OsString::from).to_vec(),
+                stdout_limit: 256 << 10,
                 stderr_limit: 16 << 10,
                 ..Spec::new(program.into())
             },
@@ -119,7 +120,7 @@ impl Hook {
         self
     }
 
-    /// How many bytes it may write on standard output; 1 MiB unless said
+    /// How many bytes it may write on standard output; 256 KiB unless said
     /// otherwise. More is a fault.
     pub fn stdout_limit(mut self, bytes: usize) -> Self {
         self.spec.stdout_limit = bytes;
