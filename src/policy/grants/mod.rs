@@ -21,6 +21,7 @@
 //!
 //! ```
 //! use std::num::NonZeroU32;
+//! use std::sync::{Arc, Mutex};
 //! use std::time::Duration;
 //!
 //! use tokio_util::sync::CancellationToken;
@@ -33,6 +34,8 @@
 //!
 //! // This person says: yes, and the same call twice more within the hour.
 //! let answers = store.clone();
+//! let granted = Arc::new(Mutex::new(Vec::new()));
+//! let log = granted.clone();
 //! let pipeline = Pipeline::builder(Registry::new())
 //!     .pre_decision(careful)
 //!     .approval(move |asked: &ApprovalRequest| {
@@ -40,13 +43,14 @@
 //!             .uses(NonZeroU32::new(2).unwrap())
 //!             .expires_after(Duration::from_secs(3600));
 //!         match answers.add(grant) {
-//!             Ok(()) => ApprovalOutcome::approved(),
-//!             Err(_) => ApprovalOutcome::denied("not a second time"),
+//!             Ok(()) => ApprovalOutcome::AllowedOnce,
+//!             Err(_) => ApprovalOutcome::Rejected,
 //!         }
 //!     })
 //!     .observer(|call: &CallView, _: &ToolResult| {
-//!         let granted = call.extensions().get::<GrantedBy>();
-//!         assert_eq!(granted.is_some(), call.id().as_str() != "1");
+//!         if let Some(by) = call.extensions().get::<GrantedBy>() {
+//!             log.lock().unwrap().push(format!("{}: {}", call.id(), by.names()[0]));
+//!         }
 //!     })
 //!     .build();
 //!
@@ -54,6 +58,7 @@
 //!     let result = pipeline.call(id, "status", "{}", CancellationToken::new()).await;
 //!     assert_eq!(result.code(), Some("UNKNOWN_TOOL"), "it got past the policy");
 //! }
+//! assert_eq!(*granted.lock().unwrap(), ["2: twice more", "3: twice more"]);
 //! assert!(store.names().is_empty(), "all uses are spent");
 //! # }
 //! ```
