@@ -26,6 +26,11 @@ fn times(uses: u32) -> NonZeroU32 {
     NonZeroU32::new(uses).expect("a number of uses")
 }
 
+/// A call by somebody, because only for an agent is anybody asked.
+fn request(id: &'static str, tool: &'static str, arguments: &str) -> CallRequest {
+    CallRequest::new(id, tool, arguments, CancellationToken::new()).with_scope(Scope::new("agent"))
+}
+
 /// A pipeline that asks about everything, and people who refuse.
 struct Host {
     pipeline: BoxPipeline,
@@ -69,15 +74,11 @@ impl Host {
 
     /// Whether the call runs.
     async fn runs(&self, tool: &'static str, arguments: &str) -> bool {
-        self.runs_for(None, tool, arguments).await
+        self.runs_for(&Scope::new("agent"), tool, arguments).await
     }
 
-    async fn runs_for(&self, scope: Option<&Scope>, tool: &'static str, arguments: &str) -> bool {
-        let request = CallRequest::new("1", tool, arguments, CancellationToken::new());
-        let request = match scope {
-            Some(scope) => request.with_scope(scope.clone()),
-            None => request,
-        };
+    async fn runs_for(&self, scope: &Scope, tool: &'static str, arguments: &str) -> bool {
+        let request = request("1", tool, arguments).with_scope(scope.clone());
         !self.pipeline.run(request).await.is_error()
     }
 }
@@ -89,12 +90,8 @@ async fn an_exact_grant_covers_the_same_call_whatever_its_id() {
     let grant = Grant::exact_call("that file", "write", &same);
     host.store.add(grant).unwrap();
     for id in ["1", "other", ""] {
-        let token = CancellationToken::new();
-        let result = host
-            .pipeline
-            .call(id, "write", r#"{"path":"a"}"#, token)
-            .await;
-        assert!(!result.is_error());
+        let call = request(id, "write", r#"{"path":"a"}"#);
+        assert!(!host.pipeline.run(call).await.is_error());
     }
     assert_eq!(host.granted.take(), ["that file"; 3]);
     assert_eq!(host.asked.get(), 0, "nobody is asked");
@@ -128,8 +125,8 @@ async fn a_grant_made_of_a_call_covers_it_again() {
         })
         .build();
     for _ in 0..3 {
-        let result = pipeline.call("1", "write", r#"{"n":1}"#, CancellationToken::new());
-        assert!(!result.await.is_error());
+        let result = pipeline.run(request("1", "write", r#"{"n":1}"#)).await;
+        assert!(!result.is_error());
     }
     assert_eq!(asked.get(), 1);
 }
@@ -182,10 +179,10 @@ async fn a_grant_holds_within_its_scope_and_ends_with_it() {
     let agent = preset.nested("agent");
     let grant = Grant::tool("for the preset", "write").within(&preset);
     host.store.add(grant).unwrap();
-    assert!(host.runs_for(Some(&agent), "write", "{}").await);
-    assert!(host.runs_for(Some(&preset), "write", "{}").await);
+    assert!(host.runs_for(&agent, "write", "{}").await);
+    assert!(host.runs_for(&preset, "write", "{}").await);
     let namesake = Scope::new("preset");
-    assert!(!host.runs_for(Some(&namesake), "write", "{}").await);
+    assert!(!host.runs_for(&namesake, "write", "{}").await);
     assert!(!host.runs("write", "{}").await);
     drop((agent, preset));
     assert!(host.store.names().is_empty(), "nobody can use it any more");

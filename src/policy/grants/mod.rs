@@ -54,8 +54,10 @@
 //!     })
 //!     .build();
 //!
+//! let agent = Scope::new("agent");
 //! for id in ["1", "2", "3"] {
-//!     let result = pipeline.call(id, "status", "{}", CancellationToken::new()).await;
+//!     let request = CallRequest::new(id, "status", "{}", CancellationToken::new());
+//!     let result = pipeline.run(request.with_scope(agent.clone())).await;
 //!     assert_eq!(result.code(), Some("UNKNOWN_TOOL"), "it got past the policy");
 //! }
 //! assert_eq!(*granted.lock().unwrap(), ["2: twice more", "3: twice more"]);
