@@ -8,7 +8,9 @@
 //! denial, an allow or a failure, and asks the store about nothing but an ask.
 //!
 //! A use is spent when the ask is turned into an allow, also if another stage
-//! refuses the call afterwards or it is cancelled.
+//! refuses the call afterwards or it is cancelled. Grants know tools by their
+//! names: where scopes see different tools of one name, put a grant
+//! [within](Grant::within) a scope, and revoke it when the tool is replaced.
 //!
 //! # Which grant decided
 //!
@@ -47,7 +49,7 @@
 //!             Err(_) => ApprovalOutcome::Rejected,
 //!         }
 //!     })
-//!     .observer(|call: &CallView, _: &ToolResult| {
+//!     .observer(move |call: &CallView, _: &ToolResult| {
 //!         if let Some(by) = call.extensions().get::<GrantedBy>() {
 //!             log.lock().unwrap().push(format!("{}: {}", call.id(), by.names()[0]));
 //!         }
