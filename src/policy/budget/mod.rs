@@ -1,7 +1,7 @@
 //! Bounds on what one run may spend: calls, calls of one tool, failures in a
 //! row, invented names in a row.
 //!
-//! [`Budgets`] keeps an account for each [`Scope`](crate::Scope), held weakly,
+//! [`Budgets`] keeps an account for each [`Scope`], held weakly,
 //! and one for calls without a scope. Its [`layer`](Budgets::layer) admits a
 //! call before anything inside it runs, and takes note of how it ended. The
 //! admission is one step, so that concurrent calls never share what is left.
