@@ -170,13 +170,38 @@ fn a_bad_configuration_names_line_and_column() {
     );
 }
 
+/// conformance: SCHED-16
+#[test]
+fn a_limit_is_a_whole_number_from_one_on() {
+    let place = Place::new();
+    place.write("empty.jsonl", "");
+    for limit in ["0", "1.5", "-1", "many"] {
+        let limit = format!("--max-parallel={limit}");
+        let told = refused(&place, &["run", "--replay", &limit, "empty.jsonl"]);
+        assert!(told.contains("expected a whole number from 1 on"), "{told}");
+        place.write(
+            "toolfall.toml",
+            &limit.replace("--max-parallel", "max_parallel"),
+        );
+        let told = refused(&place, &["run", "--replay", "empty.jsonl"]);
+        assert!(told.contains("toolfall.toml:1:14: "), "{told}");
+        std::fs::remove_file(place.path("toolfall.toml")).unwrap();
+    }
+    let taken = ["run", "--replay", "--max-parallel=1", "empty.jsonl"];
+    assert_eq!(place.run(&taken).status, 0);
+}
+
 #[test]
 fn bad_arguments_and_logs_are_refused() {
     let place = Place::new();
     place.write("empty.jsonl", "");
+    let told = refused(&place, &["run", "absent.jsonl"]);
+    assert!(
+        told.contains("absent.jsonl"),
+        "the typing error first: {told}"
+    );
     for args in [
-        &["run", "--max-parallel", "0", "empty.jsonl"][..],
-        &["run", "--approve", "always", "empty.jsonl"],
+        &["run", "--approve", "always", "empty.jsonl"][..],
         &["run", "--json", "--human", "empty.jsonl"],
         &["run", "empty.jsonl"],
         &["run", "--root", "none", "empty.jsonl"],
