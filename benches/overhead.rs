@@ -9,6 +9,8 @@
 //! `valgrind --tool=callgrind` with two different N; the difference divided
 //! by the difference in N is one call.
 
+#![allow(clippy::disallowed_methods, reason = "a bench measures real time")]
+
 use std::alloc::System;
 use std::fmt::Write as _;
 use std::future::Future;

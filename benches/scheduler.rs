@@ -6,6 +6,12 @@
 //! fixed slots, all over the same pipeline, interleaved, best of many rounds.
 //! The second holds 100,000 calls open.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::cast_precision_loss,
+    reason = "a bench measures real time, and its counts are small"
+)]
+
 use std::alloc::System;
 use std::future::{Future, poll_fn};
 use std::hint::black_box;
@@ -101,12 +107,14 @@ async fn buffered<S: PipelineService>(service: S, calls: Vec<CallRequest>) {
     black_box(results);
 }
 
+/// The place of a call, and its future while it runs.
+type Slot<F> = (usize, Pin<Box<Option<F>>>);
+
 /// Ten places, each refilled as soon as it is free; every wake polls all.
 async fn fixed_slots<S: PipelineService>(mut service: S, calls: Vec<CallRequest>) {
     let count = calls.len();
     let mut calls = calls.into_iter().enumerate();
-    let mut slots: Vec<(usize, Pin<Box<Option<S::Future>>>)> =
-        (0..LIMIT).map(|_| (0, Box::pin(None))).collect();
+    let mut slots: Vec<Slot<S::Future>> = (0..LIMIT).map(|_| (0, Box::pin(None))).collect();
     let mut results: Vec<Option<ToolResult>> = vec![None; count];
     let mut left = count;
     poll_fn(|cx| {

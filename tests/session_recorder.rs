@@ -513,6 +513,25 @@ async fn a_dropped_call_still_gets_its_result_record() {
     assert_clean(&log);
 }
 
+/// A call whose future was dropped before anybody polled it has a record of
+/// both: what came in and that it never ran.
+///
+/// conformance: CANCEL-20
+#[tokio::test(start_paused = true)]
+async fn a_call_dropped_before_its_first_poll_has_both_records() {
+    let log = SessionLog::in_memory();
+    let pipeline = toolfall::Pipeline::builder(toolfall::Registry::new())
+        .recorder(Arc::new(SessionRecorder::new(log.clone())))
+        .build();
+    let token = tokio_util::sync::CancellationToken::new();
+    let request = toolfall::CallRequest::new("c1", "echo", "{}", token);
+    drop(tower::Service::call(&mut pipeline.clone(), request));
+    assert_eq!(kinds(&log), ["tool/call", "tool/result"]);
+    let code = results(&log)[0].error.clone().and_then(|error| error.code);
+    assert_eq!(code.as_deref(), Some("ABORTED_BEFORE_DISPATCH"));
+    assert_clean(&log);
+}
+
 fn more() -> impl Strategy<Value = (bool, Value)> {
     let what = prop_oneof![
         4 => (0..12_u64).prop_map(|ms| json!({"ms": ms})),

@@ -186,6 +186,10 @@ fn a_runtime_that_ends_under_a_whole_call_still_records_it() {
             if !results.lock().unwrap().is_empty() {
                 break;
             }
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "outside the runtime, on a real thread"
+            )]
             std::thread::sleep(Duration::from_millis(10));
         }
         let result = the_one(&results);

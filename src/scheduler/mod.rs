@@ -75,6 +75,14 @@ pub struct Scheduler<S> {
     journal: Option<Arc<dyn Journal>>,
 }
 
+/// Only a whole pipeline can be scheduled; a bare leaf does not compile:
+///
+/// ```compile_fail,E0277
+/// use toolfall::{Registry, Scheduler, ToolService};
+///
+/// let registry = Registry::new();
+/// Scheduler::new(ToolService::new(registry.clone()), registry);
+/// ```
 impl<S: PipelineService> Scheduler<S> {
     /// A scheduler of calls to `service`, classified by the tools in
     /// `registry`.

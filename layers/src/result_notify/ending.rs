@@ -37,6 +37,8 @@ pub(crate) struct Ending {
     pub(crate) finalizer: Option<Arc<dyn Definition>>,
     pub(crate) outcome: Option<ToolOutcome>,
     pub(crate) span: StageSpan,
+    /// Whether the recorder was told of the call.
+    pub(crate) recorded: bool,
 }
 
 impl Ending {
@@ -74,6 +76,13 @@ impl Ending {
         };
         let result = ToolResult::freeze(outcome, effect);
         record_end(&self.span, &result);
+        // A future that was dropped before its first poll: no record has only
+        // one half.
+        if !self.recorded
+            && let Some(recorder) = &self.host.recorder
+        {
+            let _ = catch(|| recorder.call(&self.view));
+        }
         self.host.notify(&self.view, &result);
         if let Some(turn) = &state.turn {
             turn.done();

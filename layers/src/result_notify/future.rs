@@ -86,6 +86,7 @@ impl<S: Service<ToolCall>> ResponseFuture<S> {
                 finalizer,
                 outcome: None,
                 span,
+                recorded: false,
             })),
         }
     }
@@ -144,6 +145,7 @@ where
     fn step(mut self: Pin<&mut Self>, ending: &mut Ending, cx: &mut Context<'_>) -> Step {
         match self.as_mut().project() {
             StateProj::Intake { service } => {
+                ending.recorded = true;
                 let recorded = match &ending.host.recorder {
                     Some(recorder) => catch(|| recorder.call(&ending.view))
                         .unwrap_or_else(|panic| Recorded::Now(Err(panic.into()))),

@@ -8,7 +8,7 @@ use crossterm::style::Stylize as _;
 use serde::Serialize;
 use toolfall::layers::printable;
 use toolfall::scheduler::BatchEnd;
-use toolfall::{ContentBlock, FailureKind, ToolResult};
+use toolfall::{ContentBlock, DecidedBy, FailureKind, ToolResult};
 
 use self::line::{ApartLine, EndLine, Failure, LeftOutLine, Line, SummaryLine};
 use crate::input::{Apart, Batch, Call};
@@ -171,8 +171,11 @@ fn human(call: &Call, result: &ToolResult, colours: bool) -> String {
     let (mark, note) = match result.kind() {
         None => ("✓", None),
         Some(FailureKind::Denied) => {
-            let by = result.decided_by().map(ToString::to_string);
-            ("⊘", Some(format!("denied by {}", by.unwrap_or_default())))
+            let note = match result.decided_by() {
+                Some(DecidedBy::Nobody) | None => "denied: nobody could be asked".to_owned(),
+                Some(by) => format!("denied by {by}"),
+            };
+            ("⊘", Some(note))
         }
         Some(kind) => {
             let code = result.code().map(str::to_owned);
