@@ -41,6 +41,10 @@ fn a_bad_batch_names_its_line() {
             "/calls/0: expected `arguments_json` or `arguments`, found both",
         ),
         ("hello", "expected a value, found `h`"),
+        (
+            "{\"text\":\"hello\"}",
+            "Responses or Messages, found neither",
+        ),
         ("\"hello\"", "expected a batch"),
         ("[1, 2]", "expected a batch"),
         (
