@@ -279,7 +279,7 @@ async fn a_cancellation_settles_an_open_question_at_once() {
     assert_eq!(trail.pairs(), ["c1 cancelled"]);
 }
 
-/// conformance: ASK-36, ASK-37, ASK-38
+/// conformance: ASK-36, ASK-37
 #[tokio::test]
 async fn never_is_no_answerer_that_another_could_get_before() {
     let (trail, answerers) = audited();
