@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 use support::{Counter, Log, echo, registry, request, returns};
 use tokio_util::sync::CancellationToken;
 use toolfall::{
-    CallView, CodedError, Decision, Denial, Effect, FailureKind, GuardList, GuardRegistration,
-    Pipeline, PostDecision, PostRequest, Registry, ToolOutcome, ToolResult, tool_fn,
+    BoxError, CallView, CodedError, Decision, Denial, Effect, FailureKind, GuardList,
+    GuardRegistration, Pipeline, PostDecision, PostRequest, Registry, ToolOutcome, ToolResult,
+    tool_fn,
 };
 
 /// Names the stages that were reached.
@@ -349,4 +350,15 @@ async fn a_guard_judges_the_calls_of_a_tool_like_any_other() {
         "Error: not inside either"
     );
     assert_eq!(ran.get(), 0);
+}
+
+/// A synchronous closure may answer with a result, whose error cannot be cloned.
+#[tokio::test]
+async fn a_synchronous_policy_may_fail() {
+    let pipeline = Pipeline::builder(Registry::new())
+        .pre_decision(|_: &CallView| Err::<Decision, BoxError>("the rules are gone".into()))
+        .build();
+    let token = CancellationToken::new();
+    let result = pipeline.call("1", "echo", "{}", token).await;
+    assert_eq!(result.text(), "Error: the rules are gone");
 }

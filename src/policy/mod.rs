@@ -5,11 +5,19 @@
 //! one. What must not be overruled belongs in a
 //! [`GuardLayer`](crate::GuardLayer), or in a stage of its own.
 //!
+//! - [`repeat`]: tells a model that it repeats itself.
+//! - [`grants`]: what a person allows for more than one call.
+//! - [`budget`]: how many calls a run may make, and how many may fail.
+//!
 //! With the feature `workspace` the module `rules` has lists of rules, of
 //! which the first that matches decides.
 
+pub mod budget;
 mod contained;
+pub mod grants;
 mod listeners;
+mod per_scope;
+pub mod repeat;
 #[cfg(feature = "workspace")]
 pub mod rules;
 mod waterfall;

@@ -13,6 +13,6 @@ pub use self::id::{CallId, ExecutionToken};
 pub use self::proof::{ClearedCall, DecidedCall, ToolCall};
 pub(crate) use self::request::Nested;
 pub use self::request::{CallRequest, IntoArguments, RefusedArguments};
-pub use self::scope::Scope;
+pub use self::scope::{Scope, WeakScope};
 pub(crate) use self::state::CallState;
 pub use self::view::{Call, CallView};

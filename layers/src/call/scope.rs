@@ -1,7 +1,8 @@
 //! On whose behalf a call is made.
 
 use std::fmt;
-use std::sync::Arc;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Weak};
 
 /// A handle on the agent, preset or host that makes a call.
 ///
@@ -56,6 +57,12 @@ impl Scope {
     pub fn chain(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |scope| scope.parent())
     }
+
+    /// A handle that does not keep the scope alive: for state that must end
+    /// with the agent it belongs to.
+    pub fn downgrade(&self) -> WeakScope {
+        WeakScope(Arc::downgrade(&self.0))
+    }
 }
 
 impl PartialEq for Scope {
@@ -69,5 +76,59 @@ impl Eq for Scope {}
 impl fmt::Debug for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Scope").field(&self.name()).finish()
+    }
+}
+
+/// A handle on a scope that does not keep it alive.
+///
+/// Handles compare by identity, also after the scope is gone: the identity of
+/// a scope is not used again while a weak handle on it exists.
+///
+/// ```
+/// use toolfall_layers::Scope;
+///
+/// let agent = Scope::new("reviewer");
+/// let weak = agent.downgrade();
+/// assert_eq!(weak.upgrade().as_ref(), Some(&agent));
+///
+/// drop(agent);
+/// assert!(weak.upgrade().is_none());
+/// assert_ne!(weak, Scope::new("reviewer").downgrade());
+/// ```
+#[derive(Clone)]
+pub struct WeakScope(Weak<Inner>);
+
+impl WeakScope {
+    /// The scope, if somebody still holds it.
+    pub fn upgrade(&self) -> Option<Scope> {
+        self.0.upgrade().map(Scope)
+    }
+
+    /// Whether nobody holds the scope any more.
+    pub fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+}
+
+impl PartialEq for WeakScope {
+    fn eq(&self, other: &Self) -> bool {
+        Weak::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for WeakScope {}
+
+impl Hash for WeakScope {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.as_ptr().hash(state);
+    }
+}
+
+impl fmt::Debug for WeakScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.upgrade() {
+            Some(scope) => f.debug_tuple("WeakScope").field(&scope.name()).finish(),
+            None => f.write_str("WeakScope(gone)"),
+        }
     }
 }

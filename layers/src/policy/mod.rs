@@ -76,8 +76,15 @@ impl<Out, E: Into<BoxError>> IntoAnswer<Out> for Result<Out, E> {
 }
 
 /// A synchronous closure as a policy; see [`IntoPolicy`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct FnPolicy<F, R>(F, PhantomData<fn() -> R>);
+
+// Derived, it would ask that answers can be cloned, which errors cannot.
+impl<F: Clone, R> Clone for FnPolicy<F, R> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone(), PhantomData)
+    }
+}
 
 /// An asynchronous closure as a policy; see [`IntoPolicy`].
 #[derive(Clone, Copy, Debug)]
