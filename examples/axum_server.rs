@@ -10,7 +10,7 @@
 //! a client against it and asserts what it sees. With `--serve` it stays up.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -22,6 +22,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use toolfall::approval::Answerers;
 use toolfall::pipeline::BoxPipeline;
 use toolfall::session::{Body, SessionLog, SessionRecorder};
 use toolfall::{
@@ -31,7 +32,15 @@ use toolfall::{
 
 /// The questions that wait for somebody, by a number of their own.
 #[derive(Clone, Default)]
-struct Desk(Arc<Mutex<BTreeMap<u64, Open>>>);
+struct Desk(Arc<Mutex<Questions>>);
+
+#[derive(Default)]
+struct Questions {
+    /// Never given out again: an answer that comes late must not meet another
+    /// question.
+    last: u64,
+    open: BTreeMap<u64, Open>,
+}
 
 struct Open {
     shown: Value,
@@ -39,7 +48,7 @@ struct Open {
 }
 
 impl Desk {
-    async fn ask(self, request: ApprovalRequest) -> ApprovalOutcome {
+    async fn ask(self, request: ApprovalRequest) -> Option<ApprovalOutcome> {
         let (answer, answered) = oneshot::channel();
         let shown = json!({
             "tool": request.tool(),
@@ -47,21 +56,22 @@ impl Desk {
             "reason": request.reason(),
         });
         let id = {
-            let mut open = self.0.lock().expect("nothing panics under the lock");
-            let id = open.keys().last().map_or(1, |last| last + 1);
-            open.insert(id, Open { shown, answer });
+            let mut questions = self.questions();
+            questions.last += 1;
+            let id = questions.last;
+            questions.open.insert(id, Open { shown, answer });
             id
         };
         let _withdraw = Withdraw(self, id);
-        answered.await.unwrap_or(ApprovalOutcome::Cancelled)
+        answered.await.ok()
+    }
+
+    fn questions(&self) -> MutexGuard<'_, Questions> {
+        self.0.lock().expect("nothing panics under the lock")
     }
 
     fn answer(&self, id: u64, outcome: ApprovalOutcome) -> bool {
-        let open = self
-            .0
-            .lock()
-            .expect("nothing panics under the lock")
-            .remove(&id);
+        let open = self.questions().open.remove(&id);
         open.is_some_and(|open| open.answer.send(outcome).is_ok())
     }
 }
@@ -70,11 +80,7 @@ impl Desk {
 struct Withdraw(Desk, u64);
 impl Drop for Withdraw {
     fn drop(&mut self) {
-        self.0
-            .0
-            .lock()
-            .expect("nothing panics under the lock")
-            .remove(&self.1);
+        self.0.questions().open.remove(&self.1);
     }
 }
 
@@ -117,8 +123,9 @@ async fn run_batch(State(app): State<App>, Json(calls): Json<Vec<Call>>) -> Json
 }
 
 async fn list_approvals(State(app): State<App>) -> Json<Value> {
-    let open = app.desk.0.lock().expect("nothing panics under the lock");
-    let listed = open
+    let questions = app.desk.questions();
+    let listed = questions
+        .open
         .iter()
         .map(|(id, open)| json!({"id": id, "question": open.shown}));
     Json(Value::Array(listed.collect()))
@@ -180,13 +187,18 @@ fn app(log: SessionLog) -> Result<Router, BoxError> {
     }
     let desk = Desk::default();
     let recorder = Arc::new(SessionRecorder::new(log));
-    let approver = desk.clone();
+    // Question and answer are recorded, too.
+    let answerers = Answerers::audited(recorder.clone());
+    let asked = desk.clone();
+    answerers
+        .register(move |request: ApprovalRequest| asked.clone().ask(request))
+        .keep();
     let scheduler = Pipeline::builder(registry)
         .pre_decision(|call: &CallView| match call.name() {
             "publish" => Decision::ask("this cannot be taken back"),
             _ => Decision::Allow,
         })
-        .approval(move |request: ApprovalRequest| approver.clone().ask(request))
+        .approval(answerers)
         .recorder(recorder.clone())
         .build()
         .boxed()
@@ -278,6 +290,14 @@ async fn main() -> Result<(), BoxError> {
             None => tokio::task::yield_now().await,
         }
     };
+    let decided = log
+        .records()?
+        .into_iter()
+        .find_map(|record| match record.body {
+            Body::Decided(decided) => Some(decided.outcome),
+            _ => None,
+        });
+    assert_eq!(decided, Some(ApprovalOutcome::AllowedOnce));
     println!("the client left; its call ended as {code:?}");
     assert_eq!(code.as_deref(), Some("ABORTED"));
     Ok(())

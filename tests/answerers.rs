@@ -10,7 +10,7 @@ use toolfall::pipeline::BoxPipeline;
 use toolfall::session::{Body, SessionLog, SessionRecorder, check};
 use toolfall::{
     ApprovalOutcome, ApprovalRequest, Arguments, BoxError, CallRequest, CallView, Decision,
-    Pipeline, Registry, Scope, ToolContext, ToolResult, raw_tool,
+    FailureKind, Pipeline, Registry, Scope, ToolContext, ToolResult, raw_tool,
 };
 
 const UNAVAILABLE: &str =
@@ -279,7 +279,7 @@ async fn a_cancellation_settles_an_open_question_at_once() {
     assert_eq!(trail.pairs(), ["c1 cancelled"]);
 }
 
-/// conformance: ASK-36, ASK-37, ASK-38
+/// conformance: ASK-36, ASK-37
 #[tokio::test]
 async fn never_is_no_answerer_that_another_could_get_before() {
     let (trail, answerers) = audited();
@@ -402,4 +402,98 @@ async fn the_session_log_holds_the_pair_between_call_and_result() {
     );
     assert_eq!(decided.outcome, ApprovalOutcome::Unavailable);
     assert!(check::check(&records).is_empty());
+}
+
+/// conformance: ASK-17
+#[tokio::test]
+async fn answerers_that_are_gone_are_like_none() {
+    for closes in [false, true] {
+        let (trail, answerers) = audited();
+        let granting = |_: ApprovalRequest| async { Some(ApprovalOutcome::AllowedOnce) };
+        let registration = answerers.register(granting);
+        let asking = pipeline(&answerers);
+        let ask = || asking.run(request(&Scope::new("agent"), &CancellationToken::new()));
+        assert_eq!(ask().await.text(), "written");
+        if closes {
+            answerers.close();
+        } else {
+            drop(registration);
+        }
+        let result = ask().await;
+        assert_eq!(result.text(), UNAVAILABLE);
+        assert_eq!(result.kind(), Some(FailureKind::Denied));
+        assert_eq!(trail.pairs(), ["c1 allowed-once", "c1 unavailable"]);
+    }
+}
+
+/// conformance: ASK-20
+#[tokio::test]
+async fn what_a_question_lacks_is_left_out_of_its_record() {
+    let log = SessionLog::in_memory();
+    let recorder = Arc::new(SessionRecorder::new(log.clone()));
+    // The calls are not recorded, so there is no ordinal to name either.
+    let asking = Pipeline::builder(Registry::new())
+        .pre_decision(|_: &CallView| Decision::ask_without_reason())
+        .approval(Answerers::audited(recorder))
+        .build();
+    let call = CallRequest::new("", "write", "{}", CancellationToken::new())
+        .with_scope(Scope::new("agent"));
+    assert_eq!(asking.run(call).await.text(), UNAVAILABLE);
+    let records = log.records().unwrap();
+    let asked = serde_json::to_value(&records[0]).unwrap();
+    let Body::Asked(record) = &records[0].body else {
+        panic!("expected a question, found {asked}")
+    };
+    let expected = json!({"seq": 1, "type": "approval/asked", "id": record.id, "tool": "write"});
+    assert_eq!(asked, expected);
+}
+
+/// conformance: ASK-21
+#[tokio::test]
+async fn an_answerer_of_the_scope_gets_the_very_request() {
+    let log = SessionLog::in_memory();
+    let recorder = Arc::new(SessionRecorder::new(log.clone()));
+    let answerers = Answerers::audited(recorder.clone());
+    let scope = Scope::new("agent");
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let note = |seen: &Mutex<Vec<_>>, call: &CallView| {
+        let text = call.raw_arguments().as_ptr() as usize;
+        seen.lock().unwrap().push((call.token(), text));
+    };
+    let notes = seen.clone();
+    answerers
+        .register_in(&scope, move |request: ApprovalRequest| {
+            note(&notes, request.call());
+            async { Some(ApprovalOutcome::Rejected) }
+        })
+        .keep();
+    let notes = seen.clone();
+    let asking = Pipeline::builder(Registry::new())
+        .pre_decision(move |call: &CallView| {
+            note(&notes, call);
+            Decision::ask("it writes")
+        })
+        .approval(answerers)
+        .recorder(recorder)
+        .build();
+    let result = asking.run(request(&scope, &CancellationToken::new())).await;
+    assert_eq!(result.text(), REJECTED);
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 2, "policy and answerer");
+    assert_eq!(
+        seen[0], seen[1],
+        "the same call and the same text, not a copy"
+    );
+    let records = log.records().unwrap();
+    let (Body::Call(call), Body::Asked(asked), Body::Decided(decided)) =
+        (&records[0].body, &records[1].body, &records[2].body)
+    else {
+        panic!("expected a call, a question and a decision, found {records:?}")
+    };
+    assert_eq!(call.agent.as_deref(), Some("agent"));
+    assert_eq!(asked.call, Some(call.call));
+    assert_eq!(
+        (&asked.id, decided.outcome),
+        (&decided.id, ApprovalOutcome::Rejected)
+    );
 }

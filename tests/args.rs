@@ -337,7 +337,7 @@ fn names_and_values_of_a_model_are_quoted_with_care() {
 async fn refused_arguments_pass_every_stage_but_the_body() {
     let runs = Counter::default();
     let stages = support::Log::<String>::default();
-    let (pre, guard, post) = (stages.clone(), stages.clone(), stages.clone());
+    let [pre, guard, around, post] = std::array::from_fn(|_| stages.clone());
     let tools = {
         let runs = runs.clone();
         let schema = object(
@@ -363,6 +363,12 @@ async fn refused_arguments_pass_every_stage_but_the_body() {
             guard.push("guard");
             None
         })
+        .around(tower::util::MapRequestLayer::new(
+            move |call: toolfall::ClearedCall| {
+                around.push("around");
+                call
+            },
+        ))
         .post_execute(move |_: &toolfall::PostRequest| {
             post.push("post");
             toolfall::PostDecision::accept()
@@ -383,7 +389,7 @@ async fn refused_arguments_pass_every_stage_but_the_body() {
     let notes = "at \"\" (required): found {\"b\":1}\nat \"/b\" (type): found 1";
     assert_eq!(result.content()[1].as_text(), Some(notes));
     assert_eq!(runs.get(), 0);
-    assert_eq!(stages.take(), ["pre", "guard", "post"]);
+    assert_eq!(stages.take(), ["pre", "guard", "around", "post"]);
 
     let result = pipeline.run(request("strict", r#"{"a":"","b":""}"#)).await;
     assert_eq!((result.text(), runs.get()), ("ran".to_owned(), 1));

@@ -41,6 +41,10 @@ fn a_bad_batch_names_its_line() {
             "/calls/0: expected `arguments_json` or `arguments`, found both",
         ),
         ("hello", "expected a value, found `h`"),
+        (
+            "{\"text\":\"hello\"}",
+            "Responses or Messages, found neither",
+        ),
         ("\"hello\"", "expected a batch"),
         ("[1, 2]", "expected a batch"),
         (
@@ -170,13 +174,38 @@ fn a_bad_configuration_names_line_and_column() {
     );
 }
 
+/// conformance: SCHED-16
+#[test]
+fn a_limit_is_a_whole_number_from_one_on() {
+    let place = Place::new();
+    place.write("empty.jsonl", "");
+    for limit in ["0", "1.5", "-1", "many"] {
+        let limit = format!("--max-parallel={limit}");
+        let told = refused(&place, &["run", "--replay", &limit, "empty.jsonl"]);
+        assert!(told.contains("expected a whole number from 1 on"), "{told}");
+        place.write(
+            "toolfall.toml",
+            limit.replace("--max-parallel", "max_parallel"),
+        );
+        let told = refused(&place, &["run", "--replay", "empty.jsonl"]);
+        assert!(told.contains("toolfall.toml:1:14: "), "{told}");
+        std::fs::remove_file(place.path("toolfall.toml")).unwrap();
+    }
+    let taken = ["run", "--replay", "--max-parallel=1", "empty.jsonl"];
+    assert_eq!(place.run(&taken).status, 0);
+}
+
 #[test]
 fn bad_arguments_and_logs_are_refused() {
     let place = Place::new();
     place.write("empty.jsonl", "");
+    let told = refused(&place, &["run", "absent.jsonl"]);
+    assert!(
+        told.contains("absent.jsonl"),
+        "the typing error first: {told}"
+    );
     for args in [
-        &["run", "--max-parallel", "0", "empty.jsonl"][..],
-        &["run", "--approve", "always", "empty.jsonl"],
+        &["run", "--approve", "always", "empty.jsonl"][..],
         &["run", "--json", "--human", "empty.jsonl"],
         &["run", "empty.jsonl"],
         &["run", "--root", "none", "empty.jsonl"],
@@ -192,4 +221,44 @@ fn bad_arguments_and_logs_are_refused() {
     assert!(told.contains("log:1: expected"), "{told}");
     let kept = std::fs::read_to_string(place.path("log")).unwrap();
     assert_eq!(kept, "not a record\n", "nothing was changed");
+}
+
+/// An unknown key is answered with the known ones, so the document can be
+/// held against the program.
+#[test]
+fn every_key_of_the_configuration_is_documented() {
+    let place = Place::new();
+    place.write("empty.jsonl", "");
+    let documented = include_str!("../docs/config.md");
+    let mut keys = 0;
+    for table in [
+        "odd = 1",
+        "[files]\nodd = 1",
+        "[[command]]\nodd = 1",
+        "[[replay]]\nodd = 1",
+        "[[replay]]\nname = \"a\"\nanswers = [{ odd = 1 }]",
+        "[policy]\nodd = 1",
+        "[[policy.rules]]\nodd = 1",
+        "[[policy.rules]]\nname = \"r\"\nverdict = \"deny\"\narguments = [{ odd = 1 }]",
+    ] {
+        place.write("toolfall.toml", table);
+        let told = refused(&place, &["run", "empty.jsonl"]);
+        let (_, known) = told
+            .split_once("expected ")
+            .unwrap_or_else(|| panic!("{told}"));
+        for key in known.split('`').skip(1).step_by(2) {
+            keys += 1;
+            let told = [
+                format!("`{key}`"),
+                format!("`{key} = "),
+                format!("`[{key}]`"),
+                format!("`[[{key}]]`"),
+            ];
+            assert!(
+                told.iter().any(|told| documented.contains(told)),
+                "{key} of {table}"
+            );
+        }
+    }
+    assert_eq!(keys, 49);
 }

@@ -142,7 +142,7 @@ fn agrees(right: &Value, row: &Value, answer: &Answer) -> bool {
     result.code() == Some(wanted) && result.effect() == Effect::NotStarted && place && cause
 }
 
-/// conformance: EXEC-22, EXEC-23, EXEC-25, EXEC-29, JSON-26, JSON-27, JSON-30, JSON-31
+/// conformance: EXEC-22, EXEC-23, EXEC-25, EXEC-29, JSON-27, JSON-30, JSON-31
 #[tokio::test]
 async fn every_odd_text_gets_the_answer_that_is_right() {
     let rows = rows("odd/arguments.jsonl");

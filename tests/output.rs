@@ -31,7 +31,11 @@ async fn metadata_is_there_if_it_is_projected_and_somebody_looks() {
         Ok::<_, BoxError>(nested.text())
     });
     let pipeline = Pipeline::builder(registry([text("plain"), shown, outer])).build();
-    assert_eq!(pipeline.run(request("plain", "{}")).await.meta(), None);
+    let plain = pipeline.run(request("plain", "{}")).await;
+    assert!(!plain.is_error() && !plain.concludes_turn());
+    assert_eq!((plain.value(), plain.meta()), (Some(&json!("hi")), None));
+    assert_eq!(plain.content(), [ContentBlock::text("hi")]);
+    assert!(plain.contexts().is_empty());
     let result = pipeline.run(request("shown", "{}")).await;
     assert_eq!(result.meta(), Some(&json!({"length": 2})));
     assert_eq!(projected.get(), 1);

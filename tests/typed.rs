@@ -181,7 +181,7 @@ async fn what_validates_also_decodes() {
     );
 }
 
-/// conformance: ARGS-25, ARGS-35, ARGS-33
+/// conformance: ARGS-25, ARGS-35
 #[tokio::test]
 async fn an_unlisted_word_is_an_invalid_argument() {
     let ran = support::Counter::default();

@@ -38,6 +38,10 @@ impl fmt::Display for PanicError {
 impl std::error::Error for PanicError {}
 
 /// Runs user code and turns its panic into an error.
+///
+/// # Errors
+///
+/// What the panic said.
 pub fn catch<T>(run: impl FnOnce() -> T) -> Result<T, PanicError> {
     catch_unwind(AssertUnwindSafe(run)).map_err(PanicError::from_payload)
 }

@@ -75,6 +75,10 @@ pub struct Rest {
 
 impl Rest {
     /// Answers the call with `outcome` and drives it to its result.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops the rest: see [`Rest`].
     pub async fn finish(self, outcome: ToolOutcome) -> ToolResult {
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
         match self.future.await {

@@ -83,10 +83,10 @@ async fn a_grant_runs_the_very_call_that_was_shown_and_bypasses_no_guard() {
         assert_eq!(request.call_id().as_str(), "call_1");
         assert_eq!(request.reason(), Some("needs approval"));
         assert_eq!(request.arguments().unwrap().value(), &json!({"a": 1}));
-        // The caller's own token: cancelling it is seen through the request.
+        // The caller's own token, and no child of it.
         if request.tool() == "cancel" {
-            own.cancel();
-            assert!(request.cancellation().is_cancelled());
+            request.cancellation().cancel();
+            assert!(own.is_cancelled());
         }
         async { ApprovalOutcome::AllowedOnce }
     });

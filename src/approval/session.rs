@@ -12,7 +12,9 @@ impl ApprovalAudit for SessionRecorder {
         self.log().append(AskedRecord {
             id: id.to_owned(),
             call: self.ordinal(request.call()),
-            call_id: Some(request.call_id().as_str().to_owned()),
+            call_id: Some(request.call_id().as_str())
+                .filter(|id| !id.is_empty())
+                .map(ToOwned::to_owned),
             tool: request.tool().to_owned(),
             reason: request.reason().map(ToOwned::to_owned),
         })?;

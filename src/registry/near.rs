@@ -1,5 +1,7 @@
 //! An answer to a name that nobody registered, with names that were meant.
 
+use toolfall_layers::printable;
+
 use crate::{ErrorInfo, FailureKind, ToolOutcome, code};
 
 /// Longer names are cut in messages.
@@ -11,7 +13,7 @@ const ALIKE: f64 = 0.75;
 
 /// The failure for `name`; `visible` are the names that the caller may know.
 pub(super) fn unknown<'a>(name: &str, visible: impl Iterator<Item = &'a str>) -> ToolOutcome {
-    let shown = shown(name);
+    let shown = printable(name, MAX_NAME);
     let outcome = ToolOutcome::failure(format!("unknown tool \"{shown}\""))
         .with_info(ErrorInfo::new("ToolNotFoundError", code::UNKNOWN_TOOL))
         .of_kind(FailureKind::UnknownTool);
@@ -24,19 +26,6 @@ pub(super) fn unknown<'a>(name: &str, visible: impl Iterator<Item = &'a str>) ->
     } else {
         outcome.with_note(format!("Did you mean {}?", near.join(" or ")))
     }
-}
-
-/// The name, bounded and free of control characters.
-fn shown(name: &str) -> String {
-    let mut shown: String = name
-        .chars()
-        .take(MAX_NAME)
-        .map(|char| if char.is_control() { '\u{fffd}' } else { char })
-        .collect();
-    if name.chars().nth(MAX_NAME).is_some() {
-        shown.push('…');
-    }
-    shown
 }
 
 fn near<'a>(name: &str, visible: impl Iterator<Item = &'a str>) -> Vec<&'a str> {

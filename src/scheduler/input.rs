@@ -54,6 +54,10 @@ impl Submitter {
     /// # Errors
     ///
     /// As [`submit`](Self::submit).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`submit`](Self::submit).
     pub async fn cut(
         &self,
         request: CallRequest,

@@ -6,6 +6,7 @@
 mod expansion;
 mod refusal;
 mod violation;
+mod words;
 
 use serde_json::{Map, Value};
 

@@ -12,7 +12,7 @@ pub struct AskedRecord {
     /// The ordinal of the call it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u64>,
-    /// The model's id for that call.
+    /// The model's id for that call, if the model gave it one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// The tool's name.

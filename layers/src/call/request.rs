@@ -105,7 +105,11 @@ impl CallRequest {
         self.name.clone()
     }
 
-    /// The arguments, or why they cannot be kept.
+    /// The arguments.
+    ///
+    /// # Errors
+    ///
+    /// Says why they cannot be kept.
     pub fn arguments(&self) -> Result<&Arguments, &ArgumentsError> {
         self.arguments.as_ref().map_err(|refused| &refused.error)
     }
@@ -136,6 +140,16 @@ impl CallRequest {
 
     /// The same call with other arguments: for repair and rewriting, which
     /// happen outside the pipeline, before anything is minted.
+    ///
+    /// ```
+    /// use tokio_util::sync::CancellationToken;
+    /// use toolfall_layers::CallRequest;
+    ///
+    /// let call = CallRequest::new("1", "read", r#"{"path":"a""#, CancellationToken::new());
+    /// let mended = format!("{}}}", call.raw_arguments());
+    /// let call = call.with_arguments(mended);
+    /// assert_eq!(call.raw_arguments(), r#"{"path":"a"}"#);
+    /// ```
     pub fn with_arguments(mut self, arguments: impl IntoArguments) -> Self {
         self.arguments = arguments.into_arguments().map_err(Box::new);
         self

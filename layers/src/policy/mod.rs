@@ -203,13 +203,3 @@ where
         ServicePolicy(self)
     }
 }
-
-/// Makes a policy of a synchronous closure, whose argument needs no
-/// annotation here.
-pub const fn policy_fn<F, Req, Out, R>(f: F) -> FnPolicy<F, R>
-where
-    F: Fn(&Req) -> R,
-    R: IntoAnswer<Out>,
-{
-    FnPolicy(f, PhantomData)
-}

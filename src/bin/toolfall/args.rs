@@ -58,7 +58,7 @@ pub(crate) struct Run {
     pub(crate) log: Option<PathBuf>,
 
     /// How many calls run at a time [default: the configuration's, else 10].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) max_parallel: Option<NonZeroUsize>,
 
     /// The folder that the file tools are confined to, instead of the configuration's.
@@ -75,6 +75,11 @@ pub(crate) struct Run {
     /// Print results only: no progress, no notes, no summary.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+fn positive(text: &str) -> Result<NonZeroUsize, &'static str> {
+    text.parse()
+        .map_err(|_| "expected a whole number from 1 on")
 }
 
 /// Whether a person is asked.

@@ -9,8 +9,7 @@ use crossterm::event::{Event, EventStream, KeyCode, KeyEventKind, KeyModifiers, 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use futures_util::StreamExt as _;
 use tokio::sync::Mutex;
-use toolfall::session::{AskedRecord, DecidedRecord, SessionRecorder};
-use toolfall::{ApprovalOutcome, ApprovalRequest, BoxError};
+use toolfall::{ApprovalOutcome, ApprovalRequest};
 
 use crate::interrupt::Interrupt;
 use crate::render::safe;
@@ -21,7 +20,6 @@ const ARGUMENTS: usize = 2_000;
 
 /// Puts questions to whoever sits at the terminal, one at a time.
 pub(crate) struct Prompt {
-    recorder: Arc<SessionRecorder>,
     screen: Arc<Screen>,
     interrupt: Interrupt,
     /// Whoever holds it has the terminal.
@@ -29,48 +27,25 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    pub(crate) fn new(
-        recorder: Arc<SessionRecorder>,
-        screen: Arc<Screen>,
-        interrupt: Interrupt,
-    ) -> Self {
+    pub(crate) fn new(screen: Arc<Screen>, interrupt: Interrupt) -> Self {
         Self {
-            recorder,
             screen,
             interrupt,
             terminal: Mutex::new(()),
         }
     }
 
-    /// Asks, and writes question and answer to the log.
+    /// Asks; unavailable where nobody can be asked.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future withdraws the question: the terminal is as it was,
-    /// and the log says that it was cancelled.
-    pub(crate) async fn ask(&self, request: &ApprovalRequest) -> Result<ApprovalOutcome, BoxError> {
-        let ordinal = self.recorder.ordinal(request.call());
-        let asked = AskedRecord {
-            id: format!("ask-{}", ordinal.unwrap_or_default()),
-            call: ordinal,
-            call_id: Some(request.call_id().as_str().to_owned()),
-            tool: request.tool().to_owned(),
-            reason: request.reason().map(str::to_owned),
-        };
-        let mut open = Open {
-            recorder: &self.recorder,
-            id: asked.id.clone(),
-            outcome: ApprovalOutcome::Cancelled,
-        };
-        self.recorder.log().append(asked)?.synced().await?;
-        let outcome = if is_available() {
-            let _terminal = self.terminal.lock().await;
-            self.put(request).await
-        } else {
-            ApprovalOutcome::Unavailable
-        };
-        open.outcome = outcome;
-        Ok(outcome)
+    /// Dropping the future withdraws the question: the terminal is as it was.
+    pub(crate) async fn ask(&self, request: &ApprovalRequest) -> ApprovalOutcome {
+        if !is_available() {
+            return ApprovalOutcome::Unavailable;
+        }
+        let _terminal = self.terminal.lock().await;
+        self.put(request).await
     }
 
     async fn put(&self, request: &ApprovalRequest) -> ApprovalOutcome {
@@ -165,22 +140,6 @@ impl Drop for Withdrawn<'_> {
     fn drop(&mut self) {
         if !self.answered {
             self.screen.note("  → withdrawn\n");
-        }
-    }
-}
-
-/// A question that is in the log; decided there when dropped.
-struct Open<'a> {
-    recorder: &'a SessionRecorder,
-    id: String,
-    outcome: ApprovalOutcome,
-}
-
-impl Drop for Open<'_> {
-    fn drop(&mut self) {
-        let decided = DecidedRecord::new(std::mem::take(&mut self.id), self.outcome);
-        if let Err(error) = self.recorder.log().append(decided) {
-            tracing::warn!("an answer could not be recorded: {error}");
         }
     }
 }

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, BufReader};
 use toolfall::Arguments;
+use toolfall::wire::WireError;
 
 use self::lines::Lines;
 use crate::error::Error;
@@ -208,10 +209,16 @@ impl Reader {
             return Ok(batches);
         }
         let mut batch = reply::read(&text).map_err(|error| {
-            self.error(
-                start,
-                format!("expected a batch ({{\"calls\": […]}}) or a provider's reply: {error}"),
-            )
+            let found = match error {
+                // There is no dialect to name here, as its own words ask for.
+                WireError::UnknownDialect => ", found neither".to_owned(),
+                error => format!(": {error}"),
+            };
+            let message = format!(
+                "expected a batch ({{\"calls\": […]}}) or a reply of Chat Completions, Responses \
+                 or Messages{found}"
+            );
+            self.error(start, message)
         })?;
         batch.label = label;
         batch.file.clone_from(&self.file);

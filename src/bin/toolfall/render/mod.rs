@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use crossterm::style::Stylize as _;
 use serde::Serialize;
+use toolfall::layers::printable;
 use toolfall::scheduler::BatchEnd;
 use toolfall::{ContentBlock, DecidedBy, FailureKind, ToolResult};
 
@@ -224,24 +225,8 @@ fn block(content: &[ContentBlock]) -> String {
     lines.join("\n      ")
 }
 
-/// Text that can do nothing to a terminal, cut after `limit` characters.
+/// Text that can do nothing to a terminal, on one line, cut after `limit`
+/// characters.
 pub(crate) fn safe(text: &str, limit: usize) -> String {
-    let mut safe = String::new();
-    for (count, char) in text.chars().enumerate() {
-        if count == limit {
-            safe.push('…');
-            break;
-        }
-        match char {
-            '\t' => safe.push_str("  "),
-            '\n' => safe.push('⏎'),
-            // Direction marks can make a text look like another.
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                safe.push('\u{fffd}');
-            }
-            char if char.is_control() => safe.push('\u{fffd}'),
-            char => safe.push(char),
-        }
-    }
-    safe
+    printable(&text.replace('\t', "  ").replace('\n', "⏎"), limit)
 }

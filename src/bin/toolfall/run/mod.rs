@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolfall::approval::Answerers;
 use toolfall::policy::RuleList;
 use toolfall::session::{Options, Recovery, SessionLog, SessionRecorder, SyncPolicy};
 use toolfall::{
@@ -32,6 +33,7 @@ const LOG: &str = "toolfall-session.jsonl";
 /// Runs everything, and says with which status the program ends.
 pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let config = Config::find(args.config.as_deref(), &args.files)?;
+    let queue = Queue::open(&args.files).await?;
     let registry = Registry::new();
     let tools = config.register(&registry, args.root.as_deref(), args.replay)?;
     if tools.is_empty() && !args.replay {
@@ -42,7 +44,6 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         None => default_rules(args.replay)?,
     };
     let interrupt = Interrupt::default().listen()?;
-    let queue = Queue::open(&args.files).await?;
     if args.files.is_empty() && !args.quiet && std::io::stdin().is_terminal() {
         eprintln!("reading batches from the keyboard, one a line; Ctrl-D ends them");
     }
@@ -53,14 +54,17 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let recorder = Arc::new(SessionRecorder::new(log.clone()));
 
     let never = args.approve.or(config.approve()) == Some(Approve::Never);
-    let prompt = Prompt::new(recorder.clone(), screen.clone(), interrupt.clone());
-    let prompt = Arc::new(prompt);
+    let prompt = Arc::new(Prompt::new(screen.clone(), interrupt.clone()));
+    let answerers = Answerers::audited(recorder.clone());
+    answerers
+        .register(move |request: ApprovalRequest| {
+            let prompt = prompt.clone();
+            async move { Some(prompt.ask(&request).await) }
+        })
+        .keep();
     let pipeline = Pipeline::builder(registry.clone())
         .pre_decision(move |call: &CallView| decide(&rules, call, never))
-        .approval(move |request: ApprovalRequest| {
-            let prompt = prompt.clone();
-            async move { prompt.ask(&request).await }
-        })
+        .approval(answerers)
         .timeout(match config.timeout_ms() {
             Some(budget) => TimeoutLayer::new(Duration::from_millis(budget.get())),
             None => TimeoutLayer::declared(),
