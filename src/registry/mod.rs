@@ -26,7 +26,7 @@ mod snapshot;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -46,6 +46,8 @@ pub struct Registry(Arc<Inner>);
 struct Inner {
     tools: ArcSwap<Snapshot>,
     generation: AtomicU64,
+    /// Whether a tool with a finalizer was ever registered.
+    finalizers: AtomicBool,
     /// Held while a new snapshot is made, never while user code runs.
     writing: Mutex<()>,
     changes: watch::Sender<u64>,
@@ -74,6 +76,7 @@ impl Registry {
         Self(Arc::new(Inner {
             tools: ArcSwap::default(),
             generation: AtomicU64::new(0),
+            finalizers: AtomicBool::new(false),
             writing: Mutex::new(()),
             changes: watch::Sender::new(0),
         }))
@@ -126,6 +129,10 @@ impl Registry {
                 .unwrap_or_else(PoisonError::into_inner);
             let mut tools = Snapshot::clone(&self.0.tools.load());
             change(&mut tools)?;
+            // Before anybody can find such a tool.
+            if tools.entries().any(|entry| entry.has_finalizer()) {
+                self.0.finalizers.store(true, Ordering::Release);
+            }
             let replaced = self.0.tools.swap(Arc::new(tools));
             let generation = self.0.generation.fetch_add(1, Ordering::AcqRel) + 1;
             (replaced, generation)
@@ -203,6 +210,10 @@ impl Catalog for Registry {
 
     fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::Acquire)
+    }
+
+    fn has_finalizers(&self) -> bool {
+        self.0.finalizers.load(Ordering::Acquire)
     }
 
     fn unknown(&self, call: &CallView) -> ToolOutcome {
