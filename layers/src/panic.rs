@@ -12,6 +12,7 @@ pub const UNPRINTABLE: &str = "<unprintable thrown value>";
 pub struct PanicError(String);
 
 impl PanicError {
+    #[cold]
     pub(crate) fn from_payload(payload: Box<dyn Any + Send>) -> Self {
         let text = if let Some(text) = payload.downcast_ref::<&'static str>() {
             (*text).to_owned()
@@ -38,6 +39,7 @@ impl fmt::Display for PanicError {
 impl std::error::Error for PanicError {}
 
 /// Runs user code and turns its panic into an error.
+#[inline]
 pub fn catch<T>(run: impl FnOnce() -> T) -> Result<T, PanicError> {
     catch_unwind(AssertUnwindSafe(run)).map_err(PanicError::from_payload)
 }

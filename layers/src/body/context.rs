@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::call::{Call, CallView};
+use crate::call::{Call, CallView, Replaced};
 use crate::catalog::Definition;
 use crate::error::{BoxError, Part, StageError, pipeline_failure};
 use crate::outcome::{ContextMessage, ToolOutcome};
@@ -32,12 +32,12 @@ impl DispatchCell {
 #[derive(Clone)]
 pub(crate) struct Dispatch {
     pub(crate) view: CallView,
-    pub(crate) replaced: Option<CancellationToken>,
+    pub(crate) replaced: Option<Replaced>,
     own: Option<Arc<DispatchCell>>,
 }
 
 impl Dispatch {
-    fn new(view: CallView, replaced: Option<CancellationToken>, first: bool) -> Self {
+    fn new(view: CallView, replaced: Option<Replaced>, first: bool) -> Self {
         let own = (!first).then(|| Arc::new(DispatchCell::new()));
         Self {
             view,
@@ -56,11 +56,10 @@ impl Dispatch {
     /// The body's own token, made when first asked for.
     pub(crate) fn token(&self) -> &CancellationToken {
         self.cell().token.get_or_init(|| {
-            let token = self
-                .replaced
-                .as_ref()
-                .unwrap_or_else(|| self.view.cancellation())
-                .child_token();
+            let token = match &self.replaced {
+                Some(replaced) => replaced.token().child_token(),
+                None => self.view.cancellation().child_token(),
+            };
             // The replacement may be unrelated to the caller's token.
             if self.replaced.is_some() && self.view.cancellation().is_cancelled() {
                 token.cancel();
@@ -76,11 +75,12 @@ impl Dispatch {
     /// Whether one of the sources of the body's token is cancelled; asks the
     /// sources themselves, so nothing depends on a relay having run.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.view.cancellation().is_cancelled()
-            || self
-                .replaced
-                .as_ref()
-                .is_some_and(CancellationToken::is_cancelled)
+        self.view.cancellation().is_cancelled() || self.is_replacement_cancelled()
+    }
+
+    /// As [`is_cancelled`](Self::is_cancelled), without the caller's token.
+    pub(crate) fn is_replacement_cancelled(&self) -> bool {
+        self.replaced.as_ref().is_some_and(Replaced::is_cancelled)
     }
 
     pub(crate) fn concluded(&self) -> bool {
@@ -160,7 +160,7 @@ impl Counted {
     /// Counts a body in, unless the call is over: then the view comes back.
     pub(crate) fn enter(
         view: CallView,
-        replaced: Option<CancellationToken>,
+        replaced: Option<Replaced>,
     ) -> Result<Self, CallView> {
         match view.state().gate.enter() {
             // From here on the guard counts out, whatever happens.

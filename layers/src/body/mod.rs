@@ -281,8 +281,10 @@ impl Running {
             // A value that breaks the contract is told also when the call was
             // cancelled: a cancellation replaces successes only.
             (Ok(value), Ok(())) => match render(&*definition, &dispatch.view, value) {
-                // Read after the body settled: what fired in the same poll counts.
-                Ok(_) if dispatch.is_cancelled() => ToolOutcome::aborted(true),
+                // Read after the body settled: what fired in the same poll
+                // counts. The guard stage asks the caller's own token, on
+                // every success's way back.
+                Ok(_) if dispatch.is_replacement_cancelled() => ToolOutcome::aborted(true),
                 Ok(rendered) => {
                     ToolOutcome::rendered(&dispatch.view, rendered, dispatch.concluded())
                 }

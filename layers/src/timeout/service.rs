@@ -2,6 +2,7 @@ use std::task::{Context, Poll};
 
 use tower_service::Service;
 
+use super::future::Deadline;
 use super::{ResponseFuture, TimeoutLayer};
 use crate::call::{Call as _, ClearedCall};
 use crate::outcome::ToolOutcome;
@@ -36,13 +37,11 @@ where
         let Some(budget) = declared.or(self.config.default) else {
             return ResponseFuture::untimed(self.inner.call(call));
         };
-        let view = call.view().clone();
         if self.config.grace.is_some() {
-            view.state().announce_grace();
+            call.view().state().announce_grace();
         }
-        let upstream = call.cancellation().clone();
-        let token = upstream.child_token();
-        let future = self.inner.call(call.with_child(token.clone()));
-        ResponseFuture::timed(future, view, upstream, token, budget, self.config.grace)
+        let (call, child) = call.with_child();
+        let deadline = Deadline::new(child, budget, self.config.grace);
+        ResponseFuture::timed(self.inner.call(call), deadline)
     }
 }
