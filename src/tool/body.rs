@@ -22,21 +22,13 @@ use crate::{ArgumentsError, ArgumentsErrorKind, BoxError, CallView, ToolOutcome,
 pub(super) trait ErasedBody: Send + Sync {
     /// Makes the body's future, or the failure of arguments that do not
     /// decode. Nothing of the body runs before the future is polled.
-    fn prepare(
-        &self,
-        validation: Validation,
-        ctx: ToolContext,
-    ) -> Result<BoxBody, ToolOutcome>;
+    fn prepare(&self, validation: Validation, ctx: ToolContext) -> Result<BoxBody, ToolOutcome>;
 }
 
 pub(super) struct TypedBody<T>(pub(super) Arc<T>);
 
 impl<T: Tool> ErasedBody for TypedBody<T> {
-    fn prepare(
-        &self,
-        validation: Validation,
-        ctx: ToolContext,
-    ) -> Result<BoxBody, ToolOutcome> {
+    fn prepare(&self, validation: Validation, ctx: ToolContext) -> Result<BoxBody, ToolOutcome> {
         let args: T::Args = decode(arguments(&ctx)?, validation)?;
         let tool = self.0.clone();
         Ok(Box::pin(async move {
@@ -56,11 +48,7 @@ where
     R: Serialize + Send + 'static,
     E: Into<BoxError> + 'static,
 {
-    fn prepare(
-        &self,
-        validation: Validation,
-        ctx: ToolContext,
-    ) -> Result<BoxBody, ToolOutcome> {
+    fn prepare(&self, validation: Validation, ctx: ToolContext) -> Result<BoxBody, ToolOutcome> {
         let args: A = decode(arguments(&ctx)?, validation)?;
         let body = self.0.clone();
         Ok(Box::pin(async move {
@@ -78,11 +66,7 @@ where
     Fut: Future<Output = Result<Value, E>> + Send + 'static,
     E: Into<BoxError> + 'static,
 {
-    fn prepare(
-        &self,
-        _: Validation,
-        ctx: ToolContext,
-    ) -> Result<BoxBody, ToolOutcome> {
+    fn prepare(&self, _: Validation, ctx: ToolContext) -> Result<BoxBody, ToolOutcome> {
         let (body, arguments) = (self.0.clone(), arguments(&ctx)?.clone());
         Ok(Box::pin(async move {
             let call = ctx.call().clone();

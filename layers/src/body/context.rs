@@ -75,12 +75,8 @@ impl Dispatch {
     /// Whether one of the sources of the body's token is cancelled; asks the
     /// sources themselves, so nothing depends on a relay having run.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.view.cancellation().is_cancelled() || self.is_replacement_cancelled()
-    }
-
-    /// As [`is_cancelled`](Self::is_cancelled), without the caller's token.
-    pub(crate) fn is_replacement_cancelled(&self) -> bool {
-        self.replaced.as_ref().is_some_and(Replaced::is_cancelled)
+        self.view.cancellation().is_cancelled()
+            || self.replaced.as_ref().is_some_and(Replaced::is_cancelled)
     }
 
     pub(crate) fn concluded(&self) -> bool {
@@ -158,10 +154,7 @@ pub(crate) struct Counted(Dispatch);
 
 impl Counted {
     /// Counts a body in, unless the call is over: then the view comes back.
-    pub(crate) fn enter(
-        view: CallView,
-        replaced: Option<Replaced>,
-    ) -> Result<Self, CallView> {
+    pub(crate) fn enter(view: CallView, replaced: Option<Replaced>) -> Result<Self, CallView> {
         match view.state().gate.enter() {
             // From here on the guard counts out, whatever happens.
             Some(first) => Ok(Self(Dispatch::new(view, replaced, first))),

@@ -81,11 +81,12 @@ impl ClearedCall {
             Ok(dispatch) => dispatch,
             Err(view) => return BodyFuture::refused(ToolOutcome::aborted(view.was_entered())),
         };
-        let (definition, body) = match catch(|| prepare(BodyContext::new(Dispatch::clone(&dispatch)))) {
-            Ok(Ok(prepared)) => prepared,
-            Ok(Err(outcome)) => return BodyFuture::refused(outcome),
-            Err(panic) => return BodyFuture::refused(pipeline_failure(&panic)),
-        };
+        let (definition, body) =
+            match catch(|| prepare(BodyContext::new(Dispatch::clone(&dispatch)))) {
+                Ok(Ok(prepared)) => prepared,
+                Ok(Err(outcome)) => return BodyFuture::refused(outcome),
+                Err(panic) => return BodyFuture::refused(pipeline_failure(&panic)),
+            };
         let recorded = record_start(&dispatch.view);
         let running = Running {
             body,
@@ -281,10 +282,8 @@ impl Running {
             // A value that breaks the contract is told also when the call was
             // cancelled: a cancellation replaces successes only.
             (Ok(value), Ok(())) => match render(&*definition, &dispatch.view, value) {
-                // Read after the body settled: what fired in the same poll
-                // counts. The guard stage asks the caller's own token, on
-                // every success's way back.
-                Ok(_) if dispatch.is_replacement_cancelled() => ToolOutcome::aborted(true),
+                // Read after the body settled: what fired in the same poll counts.
+                Ok(_) if dispatch.is_cancelled() => ToolOutcome::aborted(true),
                 Ok(rendered) => {
                     ToolOutcome::rendered(&dispatch.view, rendered, dispatch.concluded())
                 }

@@ -130,8 +130,7 @@ impl Deadline {
 
     fn poll_timer(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Timer {
         let mut this = self.project();
-        if *this.phase == Phase::Upstream || (*this.phase == Phase::Fired && this.grace.is_none())
-        {
+        if *this.phase == Phase::Upstream || (*this.phase == Phase::Fired && this.grace.is_none()) {
             return Timer::Pending;
         }
         if this.sleep.is_none() {
