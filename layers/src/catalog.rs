@@ -33,6 +33,12 @@ pub trait Catalog: Send + Sync + 'static {
         true
     }
 
+    /// Whether any tool may declare a budget. While none does, a timeout
+    /// stage looks no tool up.
+    fn has_budgets(&self) -> bool {
+        true
+    }
+
     /// The failure for a call whose tool cannot be found.
     fn unknown(&self, call: &CallView) -> ToolOutcome {
         ToolOutcome::unknown_tool(call.name())

@@ -48,6 +48,8 @@ struct Inner {
     generation: AtomicU64,
     /// Whether a tool with a finalizer was ever registered.
     finalizers: AtomicBool,
+    /// Whether a tool with a budget was ever registered.
+    budgets: AtomicBool,
     /// Held while a new snapshot is made, never while user code runs.
     writing: Mutex<()>,
     changes: watch::Sender<u64>,
@@ -77,6 +79,7 @@ impl Registry {
             tools: ArcSwap::default(),
             generation: AtomicU64::new(0),
             finalizers: AtomicBool::new(false),
+            budgets: AtomicBool::new(false),
             writing: Mutex::new(()),
             changes: watch::Sender::new(0),
         }))
@@ -130,8 +133,13 @@ impl Registry {
             let mut tools = Snapshot::clone(&self.0.tools.load());
             change(&mut tools)?;
             // Before anybody can find such a tool.
-            if tools.entries().any(|entry| entry.has_finalizer()) {
-                self.0.finalizers.store(true, Ordering::Release);
+            for entry in tools.entries() {
+                if entry.has_finalizer() {
+                    self.0.finalizers.store(true, Ordering::Release);
+                }
+                if entry.budget().is_some() {
+                    self.0.budgets.store(true, Ordering::Release);
+                }
             }
             let replaced = self.0.tools.swap(Arc::new(tools));
             let generation = self.0.generation.fetch_add(1, Ordering::AcqRel) + 1;
@@ -214,6 +222,10 @@ impl Catalog for Registry {
 
     fn has_finalizers(&self) -> bool {
         self.0.finalizers.load(Ordering::Acquire)
+    }
+
+    fn has_budgets(&self) -> bool {
+        self.0.budgets.load(Ordering::Acquire)
     }
 
     fn unknown(&self, call: &CallView) -> ToolOutcome {
