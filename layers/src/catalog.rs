@@ -27,6 +27,18 @@ pub trait Catalog: Send + Sync + 'static {
     /// may have changed.
     fn generation(&self) -> u64;
 
+    /// Whether any tool may have a finalizer. While none has, a call's tool
+    /// is not looked up before its body is reached.
+    fn has_finalizers(&self) -> bool {
+        true
+    }
+
+    /// Whether any tool may declare a budget. While none does, a timeout
+    /// stage looks no tool up.
+    fn has_budgets(&self) -> bool {
+        true
+    }
+
     /// The failure for a call whose tool cannot be found.
     fn unknown(&self, call: &CallView) -> ToolOutcome {
         ToolOutcome::unknown_tool(call.name())

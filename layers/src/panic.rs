@@ -12,6 +12,7 @@ pub const UNPRINTABLE: &str = "<unprintable thrown value>";
 pub struct PanicError(String);
 
 impl PanicError {
+    #[cold]
     pub(crate) fn from_payload(payload: Box<dyn Any + Send>) -> Self {
         let text = if let Some(text) = payload.downcast_ref::<&'static str>() {
             (*text).to_owned()
@@ -42,6 +43,7 @@ impl std::error::Error for PanicError {}
 /// # Errors
 ///
 /// What the panic said.
+#[inline]
 pub fn catch<T>(run: impl FnOnce() -> T) -> Result<T, PanicError> {
     catch_unwind(AssertUnwindSafe(run)).map_err(PanicError::from_payload)
 }

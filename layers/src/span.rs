@@ -15,6 +15,12 @@ use crate::outcome::ToolResult;
 /// what a model makes up.
 const UNKNOWN: &str = "_unknown";
 
+/// Whether anybody may listen for the span of a call.
+#[inline]
+pub(crate) fn is_watched() -> bool {
+    tracing::Level::INFO <= tracing::level_filters::LevelFilter::current()
+}
+
 /// The span of one call.
 pub(crate) fn call_span(view: &CallView, known: bool) -> StageSpan {
     let name = if known { view.name() } else { UNKNOWN };
@@ -55,6 +61,11 @@ pub(crate) fn record_end(span: &StageSpan, result: &ToolResult) {
 pub(crate) struct StageSpan(Option<Box<Span>>);
 
 impl StageSpan {
+    /// The span that nobody listens for.
+    pub(crate) const fn none() -> Self {
+        Self(None)
+    }
+
     fn new(span: Span) -> Self {
         Self((!span.is_disabled()).then(|| Box::new(span)))
     }

@@ -102,7 +102,7 @@ async fn the_stages_allocate_no_more_than_they_did() {
     let allow = |_: &CallView| Decision::Allow;
     let accept = |_: &PostRequest| PostDecision::accept();
     let figures = [
-        ("result, approval and guard alone", 1, 256, {
+        ("result, approval and guard alone", 1, 160, {
             measure(
                 ServiceBuilder::new()
                     .layer(shelf(None).stage())
@@ -114,33 +114,33 @@ async fn the_stages_allocate_no_more_than_they_did() {
         (
             "all seven stages",
             1,
-            384,
+            288,
             measure(whole!(shelf(None), allow, accept)),
         ),
-        ("asynchronous policy", 1, 384, {
+        ("asynchronous policy", 1, 288, {
             measure(whole!(
                 shelf(None),
                 |_: CallView| async { Decision::Allow },
                 accept
             ))
         }),
-        ("asynchronous post policy", 1, 384, {
+        ("asynchronous post policy", 1, 288, {
             let accept = |_: PostRequest| async { PostDecision::accept() };
             measure(whole!(shelf(None), allow, accept))
         }),
-        ("a boxed asynchronous policy", 2, 384, {
+        ("a boxed asynchronous policy", 2, 288, {
             type Later = std::pin::Pin<Box<dyn Future<Output = Decision> + Send>>;
             let boxed = |_: CallView| -> Later { Box::pin(async { Decision::Allow }) };
             measure(whole!(shelf(None), boxed, accept))
         }),
-        ("an ask that is granted at once", 4, 384, {
+        ("an ask that is granted at once", 4, 288, {
             measure(whole!(
                 shelf(None),
                 |_: &CallView| Decision::ask("why"),
                 accept
             ))
         }),
-        ("a deadline", 4, 384, {
+        ("a deadline", 3, 288, {
             measure(whole!(shelf(Some(Duration::from_secs(1))), allow, accept))
         }),
     ];

@@ -282,3 +282,16 @@ fn digests_follow_the_exact_text() {
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     );
 }
+
+/// Two decimals of sixteen digits lead back to this float; each is as good.
+#[test]
+fn either_of_two_shortest_decimals_is_kept() {
+    for text in ["-991482764462220.2", "-991482764462220.3"] {
+        let arguments = Arguments::from_text(text).unwrap();
+        assert_eq!(arguments.value().as_f64(), Some(-991_482_764_462_220.25));
+    }
+    assert!(
+        Arguments::from_text("-991482764462220.25").is_err(),
+        "a longer one is not"
+    );
+}

@@ -614,3 +614,20 @@ async fn the_order_of_timeout_and_retry_says_whether_attempts_share_the_budget()
         .await;
     assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
 }
+
+/// A grace is nobody's approval.
+#[tokio::test(start_paused = true)]
+async fn a_call_with_a_grace_was_not_decided_by_anybody() {
+    let stack = tower::ServiceBuilder::new()
+        .layer(ResultNotifyLayer::new())
+        .layer(ApprovalLayer::unavailable())
+        .layer(GuardLayer::new(|_: &CallView| None::<Denial>))
+        .layer(TimeoutLayer::new(Duration::from_secs(1)).with_grace(Duration::from_secs(1)))
+        .service_fn(|_: ClearedCall| async {
+            tokio::task::yield_now().await;
+            Ok::<_, BoxError>(ToolOutcome::failure("as it says"))
+        });
+    let request = CallRequest::new("1", "echo", "{}", CancellationToken::new());
+    let result = tower::ServiceExt::oneshot(stack, request).await.unwrap();
+    assert_eq!(result.decided_by(), None);
+}

@@ -26,7 +26,7 @@ mod snapshot;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -46,6 +46,10 @@ pub struct Registry(Arc<Inner>);
 struct Inner {
     tools: ArcSwap<Snapshot>,
     generation: AtomicU64,
+    /// Whether a tool with a finalizer was ever registered.
+    finalizers: AtomicBool,
+    /// Whether a tool with a budget was ever registered.
+    budgets: AtomicBool,
     /// Held while a new snapshot is made, never while user code runs.
     writing: Mutex<()>,
     changes: watch::Sender<u64>,
@@ -74,6 +78,8 @@ impl Registry {
         Self(Arc::new(Inner {
             tools: ArcSwap::default(),
             generation: AtomicU64::new(0),
+            finalizers: AtomicBool::new(false),
+            budgets: AtomicBool::new(false),
             writing: Mutex::new(()),
             changes: watch::Sender::new(0),
         }))
@@ -126,6 +132,15 @@ impl Registry {
                 .unwrap_or_else(PoisonError::into_inner);
             let mut tools = Snapshot::clone(&self.0.tools.load());
             change(&mut tools)?;
+            // Before anybody can find such a tool.
+            for entry in tools.entries() {
+                if entry.has_finalizer() {
+                    self.0.finalizers.store(true, Ordering::Release);
+                }
+                if entry.budget().is_some() {
+                    self.0.budgets.store(true, Ordering::Release);
+                }
+            }
             let replaced = self.0.tools.swap(Arc::new(tools));
             let generation = self.0.generation.fetch_add(1, Ordering::AcqRel) + 1;
             (replaced, generation)
@@ -203,6 +218,14 @@ impl Catalog for Registry {
 
     fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::Acquire)
+    }
+
+    fn has_finalizers(&self) -> bool {
+        self.0.finalizers.load(Ordering::Acquire)
+    }
+
+    fn has_budgets(&self) -> bool {
+        self.0.budgets.load(Ordering::Acquire)
     }
 
     fn unknown(&self, call: &CallView) -> ToolOutcome {

@@ -1,5 +1,6 @@
 //! Bodies of every kind behind one trait.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -21,28 +22,18 @@ use crate::{ArgumentsError, ArgumentsErrorKind, BoxError, CallView, ToolOutcome,
 pub(super) trait ErasedBody: Send + Sync {
     /// Makes the body's future, or the failure of arguments that do not
     /// decode. Nothing of the body runs before the future is polled.
-    fn prepare(
-        &self,
-        arguments: &Arguments,
-        validation: Validation,
-        ctx: ToolContext,
-    ) -> Result<BoxBody, ToolOutcome>;
+    fn prepare(&self, validation: Validation, ctx: ToolContext) -> Result<BoxBody, ToolOutcome>;
 }
 
 pub(super) struct TypedBody<T>(pub(super) Arc<T>);
 
 impl<T: Tool> ErasedBody for TypedBody<T> {
-    fn prepare(
-        &self,
-        arguments: &Arguments,
-        validation: Validation,
-        ctx: ToolContext,
-    ) -> Result<BoxBody, ToolOutcome> {
-        let args: T::Args = decode(arguments, validation)?;
+    fn prepare(&self, validation: Validation, ctx: ToolContext) -> Result<BoxBody, ToolOutcome> {
+        let args: T::Args = decode(arguments(&ctx)?, validation)?;
         let tool = self.0.clone();
         Ok(Box::pin(async move {
             let call = ctx.call().clone();
-            snapshot(&call, &tool.call(args, ctx).await?)
+            snapshot(&call, tool.call(args, ctx).await?)
         }))
     }
 }
@@ -57,17 +48,12 @@ where
     R: Serialize + Send + 'static,
     E: Into<BoxError> + 'static,
 {
-    fn prepare(
-        &self,
-        arguments: &Arguments,
-        validation: Validation,
-        ctx: ToolContext,
-    ) -> Result<BoxBody, ToolOutcome> {
-        let args: A = decode(arguments, validation)?;
+    fn prepare(&self, validation: Validation, ctx: ToolContext) -> Result<BoxBody, ToolOutcome> {
+        let args: A = decode(arguments(&ctx)?, validation)?;
         let body = self.0.clone();
         Ok(Box::pin(async move {
             let call = ctx.call().clone();
-            snapshot(&call, &body(args, ctx).await.map_err(Into::into)?)
+            snapshot(&call, body(args, ctx).await.map_err(Into::into)?)
         }))
     }
 }
@@ -80,13 +66,8 @@ where
     Fut: Future<Output = Result<Value, E>> + Send + 'static,
     E: Into<BoxError> + 'static,
 {
-    fn prepare(
-        &self,
-        arguments: &Arguments,
-        _: Validation,
-        ctx: ToolContext,
-    ) -> Result<BoxBody, ToolOutcome> {
-        let (body, arguments) = (self.0.clone(), arguments.clone());
+    fn prepare(&self, _: Validation, ctx: ToolContext) -> Result<BoxBody, ToolOutcome> {
+        let (body, arguments) = (self.0.clone(), arguments(&ctx)?.clone());
         Ok(Box::pin(async move {
             let call = ctx.call().clone();
             checked(&call, body(arguments, ctx).await.map_err(Into::into)?)
@@ -174,6 +155,14 @@ where
     )
 }
 
+/// The call's arguments. The result stage answers a call without them, so
+/// the failure is never seen.
+pub(super) fn arguments(ctx: &ToolContext) -> Result<&Arguments, ToolOutcome> {
+    ctx.call()
+        .arguments()
+        .ok_or_else(|| ToolOutcome::invalid_arguments(&["the arguments cannot be kept exactly"]))
+}
+
 fn decode<A: DeserializeOwned>(
     arguments: &Arguments,
     validation: Validation,
@@ -190,9 +179,19 @@ fn decode<A: DeserializeOwned>(
     })
 }
 
+/// Longer text, in bytes, is judged by [`to_value`], which has a limit.
+const MOVED_TEXT: usize = 1024 * 1024;
+
 /// The canonical value of a typed output.
-fn snapshot<R: Serialize>(call: &CallView, output: &R) -> Result<Value, BoxError> {
-    to_value(output).map_err(|error| invalid_value(call, &error))
+fn snapshot<R: Serialize + 'static>(call: &CallView, output: R) -> Result<Value, BoxError> {
+    // Text is the most common output, and moves instead of being copied.
+    let mut output = output;
+    if let Some(text) = (&mut output as &mut dyn Any).downcast_mut::<String>()
+        && text.len() <= MOVED_TEXT
+    {
+        return Ok(Value::String(std::mem::take(text)));
+    }
+    to_value(&output).map_err(|error| invalid_value(call, &error))
 }
 
 fn checked(call: &CallView, value: Value) -> Result<Value, BoxError> {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use toolfall_layers::{Arguments, BoxBody, CallView, Definition, Rendered};
 
 use super::ToolContext;
+use super::body::arguments;
 use super::def::{ExecutionMode, ToolDef, Validation};
 use crate::schema::{Schema, SchemaError};
 use crate::{BoxError, ContentBlock, ToolOutcome};
@@ -45,13 +46,9 @@ impl ToolEntry {
 
     /// Makes the body for arguments that pass, or says what is wrong with
     /// them.
-    pub(crate) fn prepare(
-        &self,
-        arguments: &Arguments,
-        ctx: ToolContext,
-    ) -> Result<BoxBody, ToolOutcome> {
-        self.judge(arguments)?;
-        self.def.body.prepare(arguments, self.def.validation, ctx)
+    pub(crate) fn prepare(&self, ctx: ToolContext) -> Result<BoxBody, ToolOutcome> {
+        self.judge(arguments(&ctx)?)?;
+        self.def.body.prepare(self.def.validation, ctx)
     }
 
     fn judge(&self, arguments: &Arguments) -> Result<(), ToolOutcome> {

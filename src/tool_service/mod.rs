@@ -40,7 +40,10 @@ use crate::tool::{Reentry, ToolContext};
 
 /// Runs the bodies of the tools in a [`Registry`]. Always ready.
 #[derive(Clone)]
-pub struct ToolService {
+// Shared as a whole: every stage that waits clones what is inside it.
+pub struct ToolService(Arc<Inner>);
+
+struct Inner {
     registry: Registry,
     reentry: Weak<Reentry>,
 }
@@ -49,32 +52,30 @@ impl ToolService {
     /// A leaf over `registry`, whose composite tools have no way back into a
     /// pipeline; [`Pipeline`](crate::Pipeline) gives them one.
     pub fn new(registry: Registry) -> Self {
-        Self {
+        Self(Arc::new(Inner {
             registry,
             reentry: Weak::new(),
-        }
+        }))
     }
 
     pub(crate) fn with_reentry(registry: Registry, reentry: &Arc<Reentry>) -> Self {
-        Self {
+        Self(Arc::new(Inner {
             registry,
             reentry: Arc::downgrade(reentry),
-        }
+        }))
     }
 
     fn start(&self, call: ClearedCall) -> BodyFuture {
-        let view = call.view().clone();
+        let Inner { registry, reentry } = &*self.0;
         call.enter_with(|body| {
             // The catalog that minted the call may remember the tool; a leaf
             // under another catalog looks for itself.
-            let entry = view
-                .definition()
-                .and_then(entry_of)
-                .or_else(|| self.registry.find(view.name(), view.scope()));
-            let (Some(entry), Some(arguments)) = (entry, view.arguments()) else {
-                return Err(self.registry.unknown(&view));
+            let entry = body.definition().and_then(entry_of);
+            let entry = entry.or_else(|| registry.find(body.name(), body.scope()));
+            let Some(entry) = entry else {
+                return Err(registry.unknown(body.call()));
             };
-            let body = entry.prepare(arguments, ToolContext::new(body, self.reentry.clone()))?;
+            let body = entry.prepare(ToolContext::new(body, reentry.clone()))?;
             Ok((entry as Arc<dyn Definition>, body))
         })
     }
@@ -97,7 +98,7 @@ impl Service<ClearedCall> for ToolService {
 impl fmt::Debug for ToolService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolService")
-            .field("registry", &self.registry)
+            .field("registry", &self.0.registry)
             .finish_non_exhaustive()
     }
 }

@@ -94,6 +94,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
+    #[inline]
     pub(super) fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), Error> {
         if self.peek() == Some(byte) {
             self.pos += 1;
@@ -103,6 +104,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Reads the string whose opening quote is next.
+    #[inline]
     pub(super) fn string(&mut self) -> Result<Cow<'de, str>, Error> {
         let start = self.pos + 1;
         let quoted = string::read(self.text.as_bytes(), start)?;

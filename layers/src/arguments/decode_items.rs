@@ -30,6 +30,7 @@ impl<'a, 'de> Items<'a, 'de> {
     }
 
     /// Goes to the next item; `false` at the container's end.
+    #[inline]
     fn advance(&mut self, close: u8) -> Result<bool, Error> {
         if self.decoder.peek() == Some(close) {
             return Ok(false);

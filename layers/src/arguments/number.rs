@@ -94,15 +94,45 @@ fn read_float(
     Ok((if kept { Number::Float } else { Number::Lossy }, pos))
 }
 
-/// Whether an `f64` read from `token` prints as the same decimal.
+/// Whether an `f64` read from `token` prints as the same decimal, or as
+/// another one of the same length: where two shortest decimals lead back to a
+/// float, printers differ in which they choose.
 fn is_kept_by_f64(token: &str) -> bool {
     let Ok(float) = token.parse::<f64>() else {
         return false;
     };
     // `{:e}` prints the shortest digits that lead back to the float.
+    let printed = format!("{float:e}");
+    let (Some(written), Some(printed)) = (Decimal::of(token), Decimal::of(&printed)) else {
+        return false;
+    };
     float.is_finite()
-        && Decimal::of(token)
-            .is_some_and(|decimal| Decimal::of(&format!("{float:e}")) == Some(decimal))
+        && (written == printed || (written.len == printed.len && lies_between(float, &written)))
+}
+
+/// Whether `float` lies in the very middle between `written` and its
+/// neighbour of as many digits.
+fn lies_between(float: f64, written: &Decimal) -> bool {
+    // A float in the middle of two such decimals has few digits more, so
+    // sixty digits hold it exactly.
+    let exact = format!("{:.60e}", float.abs());
+    let digits: String = exact
+        .split('e')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .filter(char::is_ascii_digit)
+        .collect();
+    let (head, tail) = digits.split_at(written.len);
+    let Ok(below) = head.parse::<u64>() else {
+        return false;
+    };
+    let number = written.digits[..written.len]
+        .iter()
+        .fold(0, |sum, &digit| sum * 10 + u64::from(digit));
+    tail.starts_with('5')
+        && tail[1..].bytes().all(|digit| digit == b'0')
+        && (number == below || number == below + 1)
 }
 
 /// The integer that a float's token stands for, if it is one of 64 bits:

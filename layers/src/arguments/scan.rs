@@ -63,7 +63,6 @@ pub fn check_json(text: &str) -> Result<(), CheckError> {
     }
     let mut scan = Scan {
         text,
-        pos: 0,
         objects: 0,
         depth: 0,
         names: Names::new(),
@@ -118,7 +117,6 @@ impl Lossy {
 
 struct Scan<'a> {
     text: &'a str,
-    pos: usize,
     /// One bit a level, the innermost lowest: set for objects.
     objects: u128,
     depth: usize,
@@ -126,93 +124,106 @@ struct Scan<'a> {
     lossy: Option<Lossy>,
 }
 
+/// The first place from `pos` on that is not white space, and the byte there;
+/// 0 stands for the text's end: as a byte of the text it is an error, too.
+#[inline]
+fn skip_white(bytes: &[u8], mut pos: usize) -> (usize, u8) {
+    loop {
+        match bytes.get(pos) {
+            Some(b' ' | b'\t' | b'\n' | b'\r') => pos += 1,
+            Some(&byte) => return (pos, byte),
+            None => return (pos, 0),
+        }
+    }
+}
+
 impl Scan<'_> {
+    // The place in the text is a local, so that it stays in a register.
     fn run(&mut self) -> Result<(), Stop> {
+        let bytes = self.text.as_bytes();
+        let (mut pos, mut byte) = skip_white(bytes, 0);
         // Where a name comes next: what to expect there.
-        let mut due = None;
+        let mut due = "";
         'value: loop {
-            if let Some(expected) = due.take() {
-                self.name(expected)?;
+            if !due.is_empty() {
+                (pos, byte) = self.name(bytes, pos, byte, due)?;
+                due = "";
             }
-            match self.peek() {
-                Some(b'"') => {
-                    self.pos = string::read(self.text.as_bytes(), self.pos + 1)?.close + 1;
+            match byte {
+                b'"' => pos = string::read(bytes, pos + 1)?.close + 1,
+                b'-' | b'0'..=b'9' => {
+                    let (number, end) = number::read(self.text, pos)?;
+                    if number == Number::Lossy {
+                        self.keep(ArgumentsErrorKind::NumberRange, pos);
+                    }
+                    pos = end;
                 }
-                Some(b'-' | b'0'..=b'9') => self.number()?,
-                Some(b'{') => {
-                    self.open(true)?;
-                    if self.peek() == Some(b'}') {
-                        self.close();
-                    } else {
-                        due = Some("a name in double quotes or `}`");
+                b'{' => {
+                    self.open(true, pos)?;
+                    (pos, byte) = skip_white(bytes, pos + 1);
+                    if byte != b'}' {
+                        due = "a name in double quotes or `}`";
                         continue 'value;
                     }
+                    self.close();
+                    pos += 1;
                 }
-                Some(b'[') => {
-                    self.open(false)?;
-                    if self.peek() == Some(b']') {
-                        self.close();
-                    } else {
+                b'[' => {
+                    self.open(false, pos)?;
+                    (pos, byte) = skip_white(bytes, pos + 1);
+                    if byte != b']' {
                         continue 'value;
                     }
+                    self.close();
+                    pos += 1;
                 }
-                Some(b't') => self.literal("true")?,
-                Some(b'f') => self.literal("false")?,
-                Some(b'n') => self.literal("null")?,
-                _ => return Err(Fault::new(self.pos, "a value").into()),
+                b't' => pos = literal(bytes, pos, "true")?,
+                b'f' => pos = literal(bytes, pos, "false")?,
+                b'n' => pos = literal(bytes, pos, "null")?,
+                _ => return Err(Fault::new(pos, "a value").into()),
             }
             while self.depth > 0 {
                 let object = self.objects & 1 == 1;
-                match self.peek() {
-                    Some(b',') => {
-                        self.pos += 1;
+                (pos, byte) = skip_white(bytes, pos);
+                match byte {
+                    b',' => {
+                        (pos, byte) = skip_white(bytes, pos + 1);
                         if object {
-                            due = Some("a name in double quotes after the comma");
+                            due = "a name in double quotes after the comma";
                         }
                         continue 'value;
                     }
-                    Some(b'}') if object => self.close(),
-                    Some(b']') if !object => self.close(),
-                    _ if object => return Err(Fault::new(self.pos, "`,` or `}`").into()),
-                    _ => return Err(Fault::new(self.pos, "`,` or `]`").into()),
+                    b'}' if object => self.close(),
+                    b']' if !object => self.close(),
+                    _ if object => return Err(Fault::new(pos, "`,` or `}`").into()),
+                    _ => return Err(Fault::new(pos, "`,` or `]`").into()),
                 }
+                pos += 1;
             }
-            return match self.peek() {
-                None => Ok(()),
-                Some(_) => Err(Fault::new(self.pos, "nothing after the value").into()),
+            let (end, _) = skip_white(bytes, pos);
+            return if end == bytes.len() {
+                Ok(())
+            } else {
+                Err(Fault::new(end, "nothing after the value").into())
             };
         }
     }
 
-    /// The next byte that is not white space.
     #[inline]
-    fn peek(&mut self) -> Option<u8> {
-        loop {
-            let byte = *self.text.as_bytes().get(self.pos)?;
-            if byte > b' ' || !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-                return Some(byte);
-            }
-            self.pos += 1;
-        }
-    }
-
-    #[inline]
-    fn open(&mut self, object: bool) -> Result<(), Stop> {
+    fn open(&mut self, object: bool, pos: usize) -> Result<(), Stop> {
         if self.depth > MAX_DEPTH {
-            return Err(Stop::TooDeep(self.pos));
+            return Err(Stop::TooDeep(pos));
         }
         if object {
             self.names.open();
         }
         self.depth += 1;
         self.objects = self.objects << 1 | u128::from(object);
-        self.pos += 1;
         Ok(())
     }
 
     #[inline]
     fn close(&mut self) {
-        self.pos += 1;
         self.depth -= 1;
         if self.objects & 1 == 1
             && let Some(name) = self.names.close(self.text)
@@ -222,14 +233,20 @@ impl Scan<'_> {
         self.objects >>= 1;
     }
 
-    /// Reads a name and its colon.
+    /// Reads a name and its colon; returns where its value is, as
+    /// [`skip_white`] does.
     #[inline]
-    fn name(&mut self, expected: &'static str) -> Result<(), Stop> {
-        if self.peek() != Some(b'"') {
-            return Err(Fault::new(self.pos, expected).into());
+    fn name(
+        &mut self,
+        bytes: &[u8],
+        quote: usize,
+        byte: u8,
+        expected: &'static str,
+    ) -> Result<(usize, u8), Stop> {
+        if byte != b'"' {
+            return Err(Fault::new(quote, expected).into());
         }
-        let quote = self.pos;
-        let quoted = string::read(self.text.as_bytes(), quote + 1)?;
+        let quoted = string::read(bytes, quote + 1)?;
         let name = Name::new(quote, quoted);
         if self.names.push(name, self.text) {
             self.keep(ArgumentsErrorKind::DuplicateName, quote);
@@ -237,30 +254,11 @@ impl Scan<'_> {
         if name.starts_with(self.text, PRIVATE) {
             self.keep(ArgumentsErrorKind::PrivateKey, quote);
         }
-        self.pos = quoted.close + 1;
-        if self.peek() != Some(b':') {
-            return Err(Fault::new(self.pos, "`:` after the name").into());
+        let (colon, byte) = skip_white(bytes, quoted.close + 1);
+        if byte != b':' {
+            return Err(Fault::new(colon, "`:` after the name").into());
         }
-        self.pos += 1;
-        Ok(())
-    }
-
-    #[inline]
-    fn number(&mut self) -> Result<(), Stop> {
-        let (number, end) = number::read(self.text, self.pos)?;
-        if number == Number::Lossy {
-            self.keep(ArgumentsErrorKind::NumberRange, self.pos);
-        }
-        self.pos = end;
-        Ok(())
-    }
-
-    fn literal(&mut self, word: &'static str) -> Result<(), Stop> {
-        if self.text.as_bytes()[self.pos..].starts_with(word.as_bytes()) {
-            self.pos += word.len();
-            return Ok(());
-        }
-        Err(Fault::new(self.pos, word).into())
+        Ok(skip_white(bytes, colon + 1))
     }
 
     /// Notes a loss, and goes on: the text may turn out not to be JSON.
@@ -268,4 +266,14 @@ impl Scan<'_> {
     fn keep(&mut self, kind: ArgumentsErrorKind, at: usize) {
         self.lossy.get_or_insert(Lossy { kind, at });
     }
+}
+
+/// Where `word`, expected at `pos`, ends.
+fn literal(bytes: &[u8], pos: usize, word: &'static str) -> Result<usize, Stop> {
+    if bytes[pos..].starts_with(word.as_bytes()) {
+        return Ok(pos + word.len());
+    }
+    // Two letters say which word was meant.
+    let meant = bytes[pos..].starts_with(&word.as_bytes()[..2]);
+    Err(Fault::new(pos, if meant { word } else { "a value" }).into())
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::call::{Call, CallView};
+use crate::call::{Call, CallView, Replaced};
+use crate::catalog::Definition;
 use crate::error::{BoxError, Part, StageError, pipeline_failure};
 use crate::outcome::{ContextMessage, ToolOutcome};
 use crate::panic::catch;
@@ -31,17 +32,13 @@ impl DispatchCell {
 #[derive(Clone)]
 pub(crate) struct Dispatch {
     pub(crate) view: CallView,
-    pub(crate) replaced: Option<CancellationToken>,
+    pub(crate) replaced: Option<Replaced>,
     own: Option<Arc<DispatchCell>>,
 }
 
 impl Dispatch {
-    pub(crate) fn new(view: CallView, replaced: Option<CancellationToken>) -> Self {
-        let own = if view.state().take_first_dispatch() {
-            None
-        } else {
-            Some(Arc::new(DispatchCell::new()))
-        };
+    fn new(view: CallView, replaced: Option<Replaced>, first: bool) -> Self {
+        let own = (!first).then(|| Arc::new(DispatchCell::new()));
         Self {
             view,
             replaced,
@@ -59,11 +56,10 @@ impl Dispatch {
     /// The body's own token, made when first asked for.
     pub(crate) fn token(&self) -> &CancellationToken {
         self.cell().token.get_or_init(|| {
-            let token = self
-                .replaced
-                .as_ref()
-                .unwrap_or_else(|| self.view.cancellation())
-                .child_token();
+            let token = match &self.replaced {
+                Some(replaced) => replaced.token().child_token(),
+                None => self.view.cancellation().child_token(),
+            };
             // The replacement may be unrelated to the caller's token.
             if self.replaced.is_some() && self.view.cancellation().is_cancelled() {
                 token.cancel();
@@ -80,10 +76,7 @@ impl Dispatch {
     /// sources themselves, so nothing depends on a relay having run.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.view.cancellation().is_cancelled()
-            || self
-                .replaced
-                .as_ref()
-                .is_some_and(CancellationToken::is_cancelled)
+            || self.replaced.as_ref().is_some_and(Replaced::is_cancelled)
     }
 
     pub(crate) fn concluded(&self) -> bool {
@@ -120,6 +113,12 @@ impl BodyContext {
         self.dispatch.view.state().defer(context)
     }
 
+    /// What the catalog knows of the tool now, for the leaf that runs it: as
+    /// [`CallView::definition`], but nobody is expected to ask again.
+    pub fn definition(&self) -> Option<Arc<dyn Definition>> {
+        self.dispatch.view.look_up_last()
+    }
+
     /// The number of the next call that this call's bodies make, from 1: for
     /// ids that do not depend on timing.
     pub fn next_child(&self) -> u32 {
@@ -149,15 +148,26 @@ impl BodyContext {
     }
 }
 
-/// Counts one body; counts it out when dropped, and publishes the call's
-/// ending if that was left to the last body.
-pub(crate) struct BodyGuard(CallView);
+/// A dispatch whose body counts; counts it out when dropped, and publishes
+/// the call's ending if that was left to the last body.
+pub(crate) struct Counted(Dispatch);
 
-impl BodyGuard {
-    /// Counts a body in, unless the call is over.
-    pub(crate) fn enter(view: &CallView) -> Option<Self> {
-        // From here on the guard counts out, whatever happens.
-        view.state().gate.enter().then(|| Self(view.clone()))
+impl Counted {
+    /// Counts a body in, unless the call is over: then the view comes back.
+    pub(crate) fn enter(view: CallView, replaced: Option<Replaced>) -> Result<Self, CallView> {
+        match view.state().gate.enter() {
+            // From here on the guard counts out, whatever happens.
+            Some(first) => Ok(Self(Dispatch::new(view, replaced, first))),
+            None => Err(view),
+        }
+    }
+}
+
+impl std::ops::Deref for Counted {
+    type Target = Dispatch;
+
+    fn deref(&self) -> &Dispatch {
+        &self.0
     }
 }
 
@@ -176,13 +186,17 @@ pub(crate) fn unrecorded(error: BoxError) -> ToolOutcome {
     pipeline_failure(&StageError::new(Part::Recorder, error))
 }
 
-impl Drop for BodyGuard {
+impl Drop for Counted {
     fn drop(&mut self) {
-        let state = self.0.state();
-        let (last, closed) = state.gate.exit();
-        if last {
-            state.wake_waiters();
-            if closed && let Some(ending) = state.take_ending() {
+        let state = self.0.view.state();
+        let exit = state.gate.exit();
+        if exit.last {
+            if exit.waited_for {
+                state.wake_waiters();
+            }
+            if exit.closed
+                && let Some(ending) = state.take_ending()
+            {
                 ending.publish();
             }
         }

@@ -40,9 +40,9 @@ pub(super) fn drain(running: Running) {
 
 /// Drops a body whose destructor may panic.
 fn forget_quietly(running: Running) {
-    let Running { body, guard, .. } = running;
+    let Running { body, dispatch, .. } = running;
     let _ = catch(|| drop(body));
-    drop(guard);
+    drop(dispatch);
 }
 
 struct Drain {
@@ -71,9 +71,9 @@ impl Future for Drain {
         if let Err(failure) = ended {
             state.leave_behind(failure);
         }
-        if let Some(Running { body, guard, .. }) = self.running.take() {
+        if let Some(Running { body, dispatch, .. }) = self.running.take() {
             let _ = catch(|| drop(body));
-            drop(guard);
+            drop(dispatch);
         }
         Poll::Ready(())
     }

@@ -21,8 +21,8 @@ use tokio::runtime::Handle;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 pub use self::context::BodyContext;
-use self::context::{BodyGuard, record_start};
-pub(crate) use self::context::{Dispatch, DispatchCell, unrecorded};
+use self::context::{Counted, Dispatch, record_start};
+pub(crate) use self::context::{DispatchCell, unrecorded};
 pub(crate) use self::gate::Gate;
 pub(crate) use self::settled::Settled;
 use crate::call::ClearedCall;
@@ -77,21 +77,21 @@ impl ClearedCall {
             return BodyFuture::refused(ToolOutcome::aborted(self.view.was_entered()));
         }
         let relay = Relay::new(self.is_detached());
-        let Some(guard) = BodyGuard::enter(&self.view) else {
-            return BodyFuture::refused(ToolOutcome::aborted(self.view.was_entered()));
+        let dispatch = match Counted::enter(self.view, self.replaced) {
+            Ok(dispatch) => dispatch,
+            Err(view) => return BodyFuture::refused(ToolOutcome::aborted(view.was_entered())),
         };
-        let dispatch = Dispatch::new(self.view, self.replaced);
-        let (definition, body) = match catch(|| prepare(BodyContext::new(dispatch.clone()))) {
-            Ok(Ok(prepared)) => prepared,
-            Ok(Err(outcome)) => return BodyFuture::refused(outcome),
-            Err(panic) => return BodyFuture::refused(pipeline_failure(&panic)),
-        };
+        let (definition, body) =
+            match catch(|| prepare(BodyContext::new(Dispatch::clone(&dispatch)))) {
+                Ok(Ok(prepared)) => prepared,
+                Ok(Err(outcome)) => return BodyFuture::refused(outcome),
+                Err(panic) => return BodyFuture::refused(pipeline_failure(&panic)),
+            };
         let recorded = record_start(&dispatch.view);
         let running = Running {
             body,
             dispatch,
             definition,
-            guard,
             runtime: None,
             relay,
             span: StageSpan::body(),
@@ -145,9 +145,9 @@ enum State {
 
 struct Running {
     body: BoxBody,
-    dispatch: Dispatch,
     definition: Arc<dyn Definition>,
-    guard: BodyGuard,
+    // After the body: it counts out once the body is gone.
+    dispatch: Counted,
     /// The runtime seen when the body first had to wait.
     runtime: Option<Handle>,
     relay: Relay,
@@ -273,7 +273,6 @@ impl Running {
             body,
             dispatch,
             definition,
-            guard,
             ..
         } = self;
         let dropped = catch(|| drop(body));
@@ -291,7 +290,7 @@ impl Running {
                 Err(failure) => failure,
             },
         };
-        drop(guard);
+        drop(dispatch);
         outcome
     }
 }

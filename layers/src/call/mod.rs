@@ -3,6 +3,7 @@
 mod extensions;
 mod id;
 mod proof;
+mod replaced;
 mod request;
 mod scope;
 mod state;
@@ -11,6 +12,7 @@ mod view;
 pub use self::extensions::Extensions;
 pub use self::id::{CallId, ExecutionToken};
 pub use self::proof::{ClearedCall, DecidedCall, ToolCall};
+pub(crate) use self::replaced::{Child, Replaced};
 pub(crate) use self::request::Nested;
 pub use self::request::{CallRequest, IntoArguments, RefusedArguments};
 pub use self::scope::{Scope, WeakScope};

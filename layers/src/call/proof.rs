@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::state::CallState;
 use super::view::{Call, CallView};
+use super::{Child, Replaced};
 use crate::pre_decision::MonotonicGuard;
 
 /// A call that the result stage minted: its end is taken care of, nothing is
@@ -72,7 +73,7 @@ pub struct DecidedCall {
 /// ```
 pub struct ClearedCall {
     pub(crate) view: CallView,
-    pub(crate) replaced: Option<CancellationToken>,
+    pub(crate) replaced: Option<Replaced>,
     /// Whether the replacement follows the caller's token by itself.
     pub(crate) fused: bool,
 }
@@ -91,17 +92,18 @@ impl ClearedCall {
     /// }
     /// ```
     pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
-        self.replaced = Some(token);
+        self.replaced = Some(Replaced::Token(token));
         self.fused = false;
         self
     }
 
     /// As [`with_cancellation`](Self::with_cancellation), for a child of the
     /// token that the call has here.
-    pub(crate) fn with_child(mut self, child: CancellationToken) -> Self {
+    pub(crate) fn with_child(mut self) -> (Self, Arc<Child>) {
         self.fused |= self.replaced.is_none();
-        self.replaced = Some(child);
-        self
+        let child = Arc::new(Child::new(self.view.clone(), self.replaced.take()));
+        self.replaced = Some(Replaced::Child(child.clone()));
+        (self, child)
     }
 
     /// Issues the clearance again, for another attempt at the same call.
@@ -121,10 +123,7 @@ impl ClearedCall {
     /// Whether the caller's token or the replacement is cancelled now.
     pub fn is_cancelled(&self) -> bool {
         self.view.cancellation().is_cancelled()
-            || self
-                .replaced
-                .as_ref()
-                .is_some_and(CancellationToken::is_cancelled)
+            || self.replaced.as_ref().is_some_and(Replaced::is_cancelled)
     }
 }
 
@@ -146,9 +145,10 @@ impl Call for ClearedCall {
     }
 
     fn cancellation(&self) -> &CancellationToken {
-        self.replaced
-            .as_ref()
-            .unwrap_or_else(|| self.view.cancellation())
+        match &self.replaced {
+            Some(replaced) => replaced.token(),
+            None => self.view.cancellation(),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{CallId, CallView, ExecutionToken, Extensions, Nested, RefusedArguments, Scope};
 use crate::arguments::Arguments;
 use crate::body::{DispatchCell, Gate};
-use crate::catalog::Definition;
+use crate::catalog::{Catalog, Definition};
 use crate::outcome::{ContextMessage, ToolOutcome};
 use crate::result_notify::{Ending, Host};
 use crate::turn::Turn;
@@ -26,7 +26,7 @@ pub(crate) struct CallState {
     pub(crate) extensions: Extensions,
     pub(crate) turn: Option<Turn>,
     pub(crate) host: Arc<Host>,
-    /// The definition seen at intake and the catalog's generation then: a
+    /// The definition seen first and the catalog's generation then: a
     /// second look-up is only needed once something has changed. Weak, so
     /// that a kept view does not keep a registration alive.
     seen: OnceLock<(Weak<dyn Definition>, u64)>,
@@ -46,14 +46,17 @@ struct Rare {
     left_behind: Option<ToolOutcome>,
 }
 
+/// So many wakers are kept before the older ones are woken and let go.
+const MAX_WAITERS: usize = 32;
+
 const ENTERED: u8 = 1;
 const GIVEN_UP: u8 = 2;
 const UNKNOWN_EFFECT: u8 = 4;
-const FIRST_DISPATCH_TAKEN: u8 = 8;
 const CONTEXTS: u8 = 16;
 const CONTEXTS_CLOSED: u8 = 32;
 const APPROVED: u8 = 64;
-const MAY_GIVE_UP: u8 = 64;
+const MAY_GIVE_UP: u8 = 8;
+const RECORDED: u8 = 128;
 
 impl CallState {
     pub(crate) fn new(request: crate::CallRequest, host: Arc<Host>) -> Self {
@@ -128,6 +131,11 @@ impl CallState {
         drop(self.take_left_behind());
     }
 
+    /// Whether the recorder was told of the call; tells it at most once.
+    pub(crate) fn mark_recorded(&self) -> bool {
+        self.raise(RECORDED)
+    }
+
     /// Whether the approver let the call through.
     pub(crate) fn is_approved(&self) -> bool {
         self.flag(APPROVED)
@@ -143,11 +151,6 @@ impl CallState {
 
     pub(crate) fn is_effect_unknown(&self) -> bool {
         self.flag(UNKNOWN_EFFECT)
-    }
-
-    /// Whether this is the call's first dispatch, which has its cell inline.
-    pub(crate) fn take_first_dispatch(&self) -> bool {
-        !self.raise(FIRST_DISPATCH_TAKEN)
     }
 
     fn with_rare<T>(&self, f: impl FnOnce(&mut Rare) -> T) -> T {
@@ -175,18 +178,35 @@ impl CallState {
 
     /// Ends the dispatch and takes the contexts that its bodies deferred.
     pub(crate) fn close_contexts(&self) -> Vec<ContextMessage> {
-        if self.raise(CONTEXTS_CLOSED) || !self.flag(CONTEXTS) {
+        // Looked at first: on the way out they are closed as a rule, and a
+        // look is cheaper than a change.
+        if self.flag(CONTEXTS_CLOSED) || self.raise(CONTEXTS_CLOSED) || !self.flag(CONTEXTS) {
             return Vec::new();
         }
         self.with_rare(|rare| std::mem::take(&mut rare.contexts))
     }
 
     pub(crate) fn add_waiter(&self, waker: &Waker) {
-        self.with_rare(|rare| {
-            if !rare.waiters.iter().any(|known| known.will_wake(waker)) {
-                rare.waiters.push(waker.clone());
+        let stale = self.with_rare(|rare| {
+            if rare.waiters.iter().any(|known| known.will_wake(waker)) {
+                return Vec::new();
             }
+            // A combinator may come with a new waker at every poll. Whoever
+            // is woken here and still waits comes back with its latest.
+            let full = rare.waiters.len() >= MAX_WAITERS;
+            let stale = if full {
+                std::mem::take(&mut rare.waiters)
+            } else {
+                Vec::new()
+            };
+            rare.waiters.push(waker.clone());
+            stale
         });
+        for waiter in stale {
+            waiter.wake();
+        }
+        // After the waker is in its place: see `Gate::exit`.
+        self.gate.announce_waiter();
     }
 
     pub(crate) fn wake_waiters(&self) {
@@ -224,28 +244,38 @@ impl CallState {
         rare.as_mut()?.left_behind.take()
     }
 
-    /// The tool's definition as the call's scope sees it now.
-    pub(crate) fn definition(&self, view: &CallView) -> Option<Arc<dyn Definition>> {
-        let catalog = self.host.catalog.as_ref()?;
-        if let Some((seen, generation)) = self.seen.get()
-            && catalog.generation() == *generation
-            && let Some(definition) = seen.upgrade()
-        {
-            return Some(definition);
+    /// What an earlier look-up saw, if nothing has changed since.
+    fn remembered(&self, catalog: &dyn Catalog) -> Option<Arc<dyn Definition>> {
+        let (seen, generation) = self.seen.get()?;
+        if catalog.generation() != *generation {
+            return None;
         }
-        catalog.resolve(view)
+        seen.upgrade()
     }
 }
 
 impl CallView {
-    /// The definition at intake, remembered for as long as nothing changes.
+    /// The definition as the call's scope sees it now, remembered for as long
+    /// as nothing changes.
     pub(crate) fn look_up(&self) -> Option<Arc<dyn Definition>> {
         let state = self.state();
-        let catalog = state.host.catalog.as_ref()?;
+        let catalog = state.host.catalog.as_deref()?;
+        if let Some(definition) = state.remembered(catalog) {
+            return Some(definition);
+        }
         // Read first: a change in between makes the memory stale, not wrong.
         let generation = catalog.generation();
         let definition = catalog.resolve(self)?;
         let _ = state.seen.set((Arc::downgrade(&definition), generation));
         Some(definition)
+    }
+
+    /// As [`look_up`](Self::look_up), for the last one who asks: nothing is
+    /// remembered, which saves a weak handle.
+    pub(crate) fn look_up_last(&self) -> Option<Arc<dyn Definition>> {
+        let catalog = self.state().host.catalog.as_deref()?;
+        self.state()
+            .remembered(catalog)
+            .or_else(|| catalog.resolve(self))
     }
 }

@@ -83,7 +83,7 @@ impl CallView {
     /// What the catalog knows of the tool now, if there is a catalog and the
     /// call's scope sees the tool.
     pub fn definition(&self) -> Option<Arc<dyn Definition>> {
-        self.0.definition(self)
+        self.look_up()
     }
 
     /// Whether the call has a place in a batch, and so its result an order.

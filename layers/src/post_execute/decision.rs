@@ -30,8 +30,8 @@ impl PostRequest {
         &self.outcome
     }
 
-    pub(crate) fn into_outcome(self) -> ToolOutcome {
-        self.outcome
+    pub(crate) fn into_parts(self) -> (CallView, ToolOutcome) {
+        (self.call, self.outcome)
     }
 }
 

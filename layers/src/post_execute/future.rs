@@ -89,8 +89,8 @@ where
                     let decision = ready!(asking.poll(cx));
                     let request = request.take().expect("polled after completion");
                     return Poll::Ready(decision.map_err(Into::into).and_then(|decision| {
-                        let view = request.call().clone();
-                        apply(&view, request.into_outcome(), decision)
+                        let (view, outcome) = request.into_parts();
+                        apply(&view, outcome, decision)
                     }));
                 }
             }

@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Host;
 use crate::call::CallView;
 use crate::catalog::Definition;
 use crate::error::body_failure;
@@ -32,13 +31,10 @@ impl Error for Final {}
 /// What is needed to publish a call's result.
 pub(crate) struct Ending {
     pub(crate) view: CallView,
-    pub(crate) host: Arc<Host>,
     /// Captured at intake, before any policy could take it away.
     pub(crate) finalizer: Option<Arc<dyn Definition>>,
     pub(crate) outcome: Option<ToolOutcome>,
     pub(crate) span: StageSpan,
-    /// Whether the recorder was told of the call.
-    pub(crate) recorded: bool,
 }
 
 impl Ending {
@@ -78,17 +74,19 @@ impl Ending {
         record_end(&self.span, &result);
         // A future that was dropped before its first poll: no record has only
         // one half.
-        if !self.recorded
-            && let Some(recorder) = &self.host.recorder
+        if let Some(recorder) = &state.host.recorder
+            && !state.mark_recorded()
         {
             let _ = catch(|| recorder.call(&self.view));
         }
-        self.host.notify(&self.view, &result);
+        state.host.notify(&self.view, &result);
         if let Some(turn) = &state.turn {
             turn.done();
         }
         // The last handle on a tool that is gone: its destructor is user code.
-        let _ = catch(|| drop(self.finalizer));
+        if let Some(finalizer) = self.finalizer {
+            let _ = catch(|| drop(finalizer));
+        }
         result
     }
 }

@@ -16,7 +16,7 @@ use crate::error::{BoxError, pipeline_failure};
 use crate::outcome::{ErrorInfo, FailureKind, ToolOutcome, ToolResult, code};
 use crate::panic::{PanicError, catch};
 use crate::ready::ReadyCall;
-use crate::span::call_span;
+use crate::span::{self, StageSpan};
 
 pin_project! {
     /// The future of [`ResultNotify`](super::ResultNotify).
@@ -72,21 +72,30 @@ impl<S: Service<ToolCall>> ResponseFuture<S> {
         host: Arc<Host>,
         request: CallRequest,
     ) -> Self {
-        let view = CallView(Arc::new(CallState::new(request, host.clone())));
-        let finalizer = catch(|| view.look_up()).ok().flatten();
-        let span = call_span(&view, finalizer.is_some());
-        let finalizer = finalizer.filter(|tool| catch(|| tool.has_finalizer()).unwrap_or(true));
+        let view = CallView(Arc::new(CallState::new(request, host)));
+        // Most calls have neither a span nor a finalizer, and so no need to
+        // look the tool up before their body is reached.
+        let watched = span::is_watched();
+        let tool = catch(|| {
+            let catalog = view.state().host.catalog.as_ref()?;
+            (watched || catalog.has_finalizers()).then(|| view.look_up())?
+        });
+        let tool = tool.ok().flatten();
+        let span = if watched {
+            span::call_span(&view, tool.is_some())
+        } else {
+            StageSpan::none()
+        };
+        let finalizer = tool.filter(|tool| catch(|| tool.has_finalizer()).unwrap_or(true));
         Self {
             state: State::Intake {
                 service: Some(service),
             },
             ending: EndingGuard(Some(Ending {
                 view,
-                host,
                 finalizer,
                 outcome: None,
                 span,
-                recorded: false,
             })),
         }
     }
@@ -145,10 +154,12 @@ where
     fn step(mut self: Pin<&mut Self>, ending: &mut Ending, cx: &mut Context<'_>) -> Step {
         match self.as_mut().project() {
             StateProj::Intake { service } => {
-                ending.recorded = true;
-                let recorded = match &ending.host.recorder {
-                    Some(recorder) => catch(|| recorder.call(&ending.view))
-                        .unwrap_or_else(|panic| Recorded::Now(Err(panic.into()))),
+                let recorded = match &ending.view.state().host.recorder {
+                    Some(recorder) => {
+                        ending.view.state().mark_recorded();
+                        catch(|| recorder.call(&ending.view))
+                            .unwrap_or_else(|panic| Recorded::Now(Err(panic.into())))
+                    }
                     None => Recorded::Now(Ok(())),
                 };
                 match recorded {
@@ -229,7 +240,7 @@ where
         if view.cancellation().is_cancelled() {
             return Step::Ended(ToolOutcome::aborted(false));
         }
-        if let Some(catalog) = &ending.host.catalog
+        if let Some(catalog) = &view.state().host.catalog
             && let Some(refusal) = catalog.refuse(view)
         {
             // A call that could never run has no tool to finalize it.

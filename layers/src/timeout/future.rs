@@ -1,13 +1,13 @@
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use pin_project_lite::pin_project;
-use tokio::time::{Instant, Sleep};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-use crate::call::CallView;
+use crate::call::Child;
 use crate::outcome::ToolOutcome;
 
 pin_project! {
@@ -29,12 +29,12 @@ pin_project! {
 }
 
 pin_project! {
-    struct Deadline {
+    pub(super) struct Deadline {
+        // Made when the body first has to wait; the time counts from before.
         #[pin]
-        sleep: Sleep,
-        view: CallView,
-        upstream: CancellationToken,
-        token: CancellationToken,
+        sleep: Option<Sleep>,
+        began: Instant,
+        child: Arc<Child>,
         budget: Duration,
         grace: Option<Duration>,
         phase: Phase,
@@ -58,25 +58,10 @@ impl<F> ResponseFuture<F> {
         }
     }
 
-    pub(super) fn timed(
-        future: F,
-        view: CallView,
-        upstream: CancellationToken,
-        token: CancellationToken,
-        budget: Duration,
-        grace: Option<Duration>,
-    ) -> Self {
+    pub(super) fn timed(future: F, deadline: Deadline) -> Self {
         Self {
             state: State::Dispatching { future },
-            deadline: Some(Box::pin(Deadline {
-                sleep: tokio::time::sleep(budget),
-                view,
-                upstream,
-                token,
-                budget,
-                grace,
-                phase: Phase::Running,
-            })),
+            deadline: Some(Box::pin(deadline)),
         }
     }
 }
@@ -107,7 +92,7 @@ where
                 // The body gets a chance to see its token at once.
                 Timer::Cancelled => {}
                 Timer::GiveUp => {
-                    deadline.view.state().give_up();
+                    deadline.child.view().state().give_up();
                     this.state.set(State::GivenUp);
                     return Poll::Ready(Ok(ToolOutcome::timed_out(deadline.budget)));
                 }
@@ -123,6 +108,18 @@ enum Timer {
 }
 
 impl Deadline {
+    /// The time counts from here.
+    pub(super) fn new(child: Arc<Child>, budget: Duration, grace: Option<Duration>) -> Self {
+        Self {
+            sleep: None,
+            began: Instant::now(),
+            child,
+            budget,
+            grace,
+            phase: Phase::Running,
+        }
+    }
+
     fn classify(&self, outcome: ToolOutcome) -> ToolOutcome {
         if self.phase == Phase::Fired {
             ToolOutcome::timed_out(self.budget)
@@ -133,16 +130,27 @@ impl Deadline {
 
     fn poll_timer(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Timer {
         let mut this = self.project();
-        if *this.phase == Phase::Upstream
-            || (*this.phase == Phase::Fired && this.grace.is_none())
-            || this.sleep.as_mut().poll(cx).is_pending()
-        {
+        if *this.phase == Phase::Upstream || (*this.phase == Phase::Fired && this.grace.is_none()) {
+            return Timer::Pending;
+        }
+        if this.sleep.is_none() {
+            let timer = match this.began.checked_add(*this.budget) {
+                Some(end) => sleep_until(end),
+                // Beyond the clock's range; tokio then waits for decades.
+                None => sleep(*this.budget),
+            };
+            this.sleep.set(Some(timer));
+        }
+        let Some(mut sleep) = this.sleep.as_pin_mut() else {
+            unreachable!("it has just been made");
+        };
+        if sleep.as_mut().poll(cx).is_pending() {
             return Timer::Pending;
         }
         if *this.phase == Phase::Fired {
             return Timer::GiveUp;
         }
-        if this.upstream.is_cancelled() {
+        if this.child.upstream().is_cancelled() {
             *this.phase = Phase::Upstream;
             return Timer::Pending;
         }
@@ -150,11 +158,11 @@ impl Deadline {
         if let Some(grace) = *this.grace {
             // A sum beyond the timer's range is a grace without end.
             match Instant::now().checked_add(grace) {
-                Some(end) => this.sleep.reset(end),
+                Some(end) => sleep.reset(end),
                 None => *this.grace = None,
             }
         }
-        this.token.cancel();
+        this.child.token().cancel();
         Timer::Cancelled
     }
 }

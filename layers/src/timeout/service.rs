@@ -1,9 +1,11 @@
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tower_service::Service;
 
+use super::future::Deadline;
 use super::{ResponseFuture, TimeoutLayer};
-use crate::call::{Call as _, ClearedCall};
+use crate::call::{Call as _, CallView, ClearedCall};
 use crate::outcome::ToolOutcome;
 
 /// Cancels dispatches that take longer than their budget.
@@ -32,17 +34,22 @@ where
     }
 
     fn call(&mut self, call: ClearedCall) -> Self::Future {
-        let declared = call.view().definition().and_then(|tool| tool.budget());
+        let declared = declared(call.view());
         let Some(budget) = declared.or(self.config.default) else {
             return ResponseFuture::untimed(self.inner.call(call));
         };
-        let view = call.view().clone();
         if self.config.grace.is_some() {
-            view.state().announce_grace();
+            call.view().state().announce_grace();
         }
-        let upstream = call.cancellation().clone();
-        let token = upstream.child_token();
-        let future = self.inner.call(call.with_child(token.clone()));
-        ResponseFuture::timed(future, view, upstream, token, budget, self.config.grace)
+        let (call, child) = call.with_child();
+        let deadline = Deadline::new(child, budget, self.config.grace);
+        ResponseFuture::timed(self.inner.call(call), deadline)
     }
+}
+
+/// The budget that the call's tool declares. Calls of a stack in which no tool
+/// declares one do not pay for the look-up.
+fn declared(view: &CallView) -> Option<Duration> {
+    let catalog = view.state().host.catalog.as_ref()?;
+    catalog.has_budgets().then(|| view.definition())??.budget()
 }
