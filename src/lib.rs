@@ -49,6 +49,8 @@
 pub mod approval;
 #[cfg(all(feature = "workspace", unix))]
 pub mod command;
+#[cfg(all(feature = "workspace", unix))]
+pub mod hooks;
 pub mod pairing;
 pub mod pipeline;
 pub mod policy;

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// How often an ending group is looked at.
 const LOOK: Duration = Duration::from_millis(5);
+/// So long the killed rest of a group is waited for. It is gone at once, but
+/// for what nobody collects: its first process may not do so in a container.
+const GONE: Duration = Duration::from_millis(250);
 
 /// The leader of a process group and, with it, the group.
 ///
@@ -69,23 +72,26 @@ impl Group {
         let quiet = async {
             // The leader may go before those that it started.
             let _ = self.child.wait().await;
-            let gone = async {
-                while group.is_some_and(|group| test_kill_process_group(group).is_ok()) {
-                    sleep(LOOK).await;
-                }
-            };
             tokio::select! {
-                () = gone => {}
+                () = gone(group) => {}
                 () = closed => {}
             }
         };
         let _ = timeout_at(deadline, quiet).await;
         self.signal(Signal::KILL);
         let ended = self.child.wait().await;
+        let _ = timeout(GONE, gone(group)).await;
         if ended.is_ok() {
             self.group = None;
         }
         ended
+    }
+}
+
+/// Ready when nobody is left in the group.
+async fn gone(group: Option<Pid>) {
+    while group.is_some_and(|group| test_kill_process_group(group).is_ok()) {
+        sleep(LOOK).await;
     }
 }
 

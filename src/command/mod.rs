@@ -36,6 +36,7 @@
 
 mod group;
 mod output;
+pub(crate) mod process;
 mod run;
 
 use std::borrow::Cow;
@@ -46,23 +47,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use self::process::Spec;
 use crate::{Arguments, ToolContext, ToolDef, raw_tool};
-
-/// What a call's program is started as.
-#[derive(Clone, Debug)]
-struct Spec {
-    program: OsString,
-    args: Vec<OsString>,
-    folder: Option<PathBuf>,
-    /// Whether the program sees this process's own environment.
-    inherit: bool,
-    /// The variables of this process that it sees nonetheless.
-    passed: Vec<OsString>,
-    set: Vec<(OsString, OsString)>,
-    grace: Duration,
-    stdout_limit: usize,
-    stderr_limit: usize,
-}
 
 /// A program as a tool, before it is registered. See the [module docs](self).
 #[derive(Clone, Debug)]
@@ -88,17 +74,7 @@ impl CommandTool {
             name: name.into(),
             description: description.into(),
             parameters,
-            spec: Spec {
-                program: program.into(),
-                args: Vec::new(),
-                folder: None,
-                inherit: true,
-                passed: Vec::new(),
-                set: Vec::new(),
-                grace: Duration::from_secs(2),
-                stdout_limit: 1 << 20,
-                stderr_limit: 64 << 10,
-            },
+            spec: Spec::new(program.into()),
             budget: None,
             parallel: false,
         }

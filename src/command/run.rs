@@ -1,76 +1,36 @@
-//! One run of a program.
+//! A call of a command tool: its arguments in, its answer out.
 
-use std::collections::VecDeque;
-use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
-use tokio::io::AsyncWriteExt as _;
-use tokio::process::Command;
-use tokio::time::timeout;
 
-use super::Spec;
-use super::group::Group;
-use super::output::{Output, head, shown, tail};
+use super::output::shown;
+use super::process::{self, Ended, Spec};
 use crate::{Arguments, BoxError, CodedError, ToolContext, code};
 
-/// So long the end of the output of a program that has ended is waited for.
-const LAST_OUTPUT: Duration = Duration::from_secs(2);
 /// So much of standard error goes into a failure's message, in characters.
 const SHOWN: usize = 2_000;
-
-/// How a run came to its end.
-enum Ended {
-    Exited(std::io::Result<ExitStatus>),
-    Cancelled,
-    TooMuch,
-}
 
 pub(super) async fn run(
     spec: Arc<Spec>,
     arguments: Arguments,
     ctx: ToolContext,
 ) -> Result<Value, BoxError> {
-    let mut group = Group::start(&mut command(&spec)).map_err(|error| {
-        failure(
-            "COMMAND_NOT_STARTED",
-            format!(
-                "the program {} cannot be started: {error}",
-                spec.program.display()
-            ),
-        )
-    })?;
-    let mut stdout = Output::default();
-    let (mut stderr, mut stderr_more) = (VecDeque::new(), false);
-    let pipes = (
-        group.child.stdin.take(),
-        group.child.stdout.take(),
-        group.child.stderr.take(),
-    );
-    let ended = {
-        let (Some(mut stdin), Some(out), Some(err)) = pipes else {
-            return Err(failure(
+    let stop = ctx.cancellation().cancelled();
+    let finished = process::run(&spec, arguments.json().as_bytes(), stop)
+        .await
+        .map_err(|error| {
+            failure(
                 "COMMAND_NOT_STARTED",
-                format!("the program {} has no pipes", spec.program.display()),
-            ));
-        };
-        let feed = async move {
-            // A program need not read what it is told.
-            let _ = stdin.write_all(arguments.json().as_bytes()).await;
-            let _ = stdin.shutdown().await;
-        };
-        let read = async {
-            head(out, spec.stdout_limit, &mut stdout).await;
-            stdout.more
-        };
-        let drain = tail(err, spec.stderr_limit, &mut stderr, &mut stderr_more);
-        supervise(&mut group, &spec, &ctx, feed, read, drain).await
-    };
-    let stderr = stderr.make_contiguous();
-    match ended {
+                format!(
+                    "the program {} cannot be started: {error}",
+                    spec.program.display()
+                ),
+            )
+        })?;
+    match finished.ended {
         // The body's token is cancelled: the pipeline makes the outcome.
-        Ended::Cancelled => Ok(Value::Null),
+        Ended::Stopped => Ok(Value::Null),
         Ended::TooMuch => Err(failure(
             "COMMAND_OUTPUT_TOO_LARGE",
             format!(
@@ -82,9 +42,9 @@ pub(super) async fn run(
             "COMMAND_FAILED",
             format!("the program's end could not be told: {error}"),
         )),
-        Ended::Exited(Ok(status)) if status.success() => answer(&stdout.bytes),
+        Ended::Exited(Ok(status)) if status.success() => answer(&finished.stdout),
         Ended::Exited(Ok(status)) => {
-            let said = shown(stderr, stderr_more, SHOWN);
+            let said = shown(&finished.stderr, finished.stderr_more, SHOWN);
             let said = if said.is_empty() {
                 "it wrote nothing on standard error".to_owned()
             } else {
@@ -96,85 +56,6 @@ pub(super) async fn run(
             ))
         }
     }
-}
-
-/// Feeds, reads and drains until the program ends, is cancelled, or writes
-/// too much.
-async fn supervise(
-    group: &mut Group,
-    spec: &Spec,
-    ctx: &ToolContext,
-    feed: impl Future<Output = ()>,
-    read: impl Future<Output = bool>,
-    drain: impl Future<Output = ()>,
-) -> Ended {
-    let cancelled = ctx.cancellation().cancelled();
-    tokio::pin!(feed, read, drain, cancelled);
-    // Which of the three are still to be polled.
-    let (mut feeding, mut reading, mut draining) = (true, true, true);
-    let status = loop {
-        tokio::select! {
-            biased;
-            () = &mut cancelled => {
-                let closed = async {
-                    if reading {
-                        read.await;
-                    }
-                    if draining {
-                        drain.await;
-                    }
-                };
-                let _ = group.end(spec.grace, closed).await;
-                return Ended::Cancelled;
-            }
-            too_much = &mut read, if reading => {
-                reading = false;
-                if too_much {
-                    let _ = group.end(Duration::ZERO, async {}).await;
-                    return Ended::TooMuch;
-                }
-            }
-            () = &mut drain, if draining => draining = false,
-            () = &mut feed, if feeding => feeding = false,
-            status = group.wait() => break status,
-        }
-    };
-    // The program has ended; what it wrote may still be on its way. One that
-    // left its group may hold the pipes for ever.
-    let rest = async {
-        let too_much = reading && read.await;
-        if draining {
-            drain.await;
-        }
-        too_much
-    };
-    match timeout(LAST_OUTPUT, rest).await {
-        Ok(true) => Ended::TooMuch,
-        _ => Ended::Exited(status),
-    }
-}
-
-fn command(spec: &Spec) -> Command {
-    let mut command = Command::new(&spec.program);
-    command
-        .args(&spec.args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    if let Some(folder) = &spec.folder {
-        command.current_dir(folder);
-    }
-    if !spec.inherit {
-        command.env_clear();
-        for name in &spec.passed {
-            if let Some(value) = std::env::var_os(name) {
-                command.env(name, value);
-            }
-        }
-    }
-    command.envs(spec.set.iter().map(|(name, value)| (name, value)));
-    command
 }
 
 /// The one JSON value on standard output.

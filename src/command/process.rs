@@ -1,0 +1,193 @@
+//! One run of a program: started, fed, read, ended.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::future::Future;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use super::group::Group;
+use super::output::{Output, head, tail};
+
+/// So long the end of the output of a program that has ended is waited for.
+const LAST_OUTPUT: Duration = Duration::from_secs(2);
+
+/// What a program is started as.
+#[derive(Clone, Debug)]
+pub(crate) struct Spec {
+    pub(crate) program: OsString,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) folder: Option<PathBuf>,
+    /// Whether the program sees this process's own environment.
+    pub(crate) inherit: bool,
+    /// The variables of this process that it sees nonetheless.
+    pub(crate) passed: Vec<OsString>,
+    pub(crate) set: Vec<(OsString, OsString)>,
+    pub(crate) grace: Duration,
+    pub(crate) stdout_limit: usize,
+    pub(crate) stderr_limit: usize,
+}
+
+impl Spec {
+    /// `program` with this process's environment and the usual bounds.
+    pub(crate) fn new(program: OsString) -> Self {
+        Self {
+            program,
+            args: Vec::new(),
+            folder: None,
+            inherit: true,
+            passed: Vec::new(),
+            set: Vec::new(),
+            grace: Duration::from_secs(2),
+            stdout_limit: 1 << 20,
+            stderr_limit: 64 << 10,
+        }
+    }
+}
+
+/// How a run came to its end.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    Exited(std::io::Result<ExitStatus>),
+    Stopped,
+    TooMuch,
+}
+
+/// A run that is over: no process of its group is left.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) ended: Ended,
+    pub(crate) stdout: Vec<u8>,
+    /// The last bytes of standard error.
+    pub(crate) stderr: Vec<u8>,
+    /// There was more on standard error.
+    pub(crate) stderr_more: bool,
+}
+
+/// Runs the program with `input` on its standard input until it ends, writes
+/// too much, or `stop` is ready.
+///
+/// Dropping the future kills the program's group.
+///
+/// # Errors
+///
+/// The program cannot be started.
+pub(crate) async fn run(
+    spec: &Spec,
+    input: &[u8],
+    stop: impl Future<Output = ()>,
+) -> std::io::Result<Finished> {
+    let mut group = Group::start(&mut command(spec))?;
+    let mut stdout = Output::default();
+    let (mut stderr, mut stderr_more) = (VecDeque::new(), false);
+    let pipes = (
+        group.child.stdin.take(),
+        group.child.stdout.take(),
+        group.child.stderr.take(),
+    );
+    let ended = {
+        let (Some(mut stdin), Some(out), Some(err)) = pipes else {
+            return Err(std::io::Error::other("the program has no pipes"));
+        };
+        let feed = async move {
+            // A program need not read what it is told.
+            let _ = stdin.write_all(input).await;
+            let _ = stdin.shutdown().await;
+        };
+        let read = async {
+            head(out, spec.stdout_limit, &mut stdout).await;
+            stdout.more
+        };
+        let drain = tail(err, spec.stderr_limit, &mut stderr, &mut stderr_more);
+        supervise(&mut group, spec.grace, stop, feed, read, drain).await
+    };
+    Ok(Finished {
+        ended,
+        stdout: stdout.bytes,
+        stderr: stderr.into(),
+        stderr_more,
+    })
+}
+
+/// Feeds, reads and drains until the program ends, is stopped, or writes
+/// too much.
+async fn supervise(
+    group: &mut Group,
+    grace: Duration,
+    stop: impl Future<Output = ()>,
+    feed: impl Future<Output = ()>,
+    read: impl Future<Output = bool>,
+    drain: impl Future<Output = ()>,
+) -> Ended {
+    tokio::pin!(feed, read, drain, stop);
+    // Which of the three are still to be polled.
+    let (mut feeding, mut reading, mut draining) = (true, true, true);
+    let status = loop {
+        tokio::select! {
+            biased;
+            () = &mut stop => {
+                let closed = async {
+                    if reading {
+                        read.await;
+                    }
+                    if draining {
+                        drain.await;
+                    }
+                };
+                let _ = group.end(grace, closed).await;
+                return Ended::Stopped;
+            }
+            too_much = &mut read, if reading => {
+                reading = false;
+                if too_much {
+                    let _ = group.end(Duration::ZERO, async {}).await;
+                    return Ended::TooMuch;
+                }
+            }
+            () = &mut drain, if draining => draining = false,
+            () = &mut feed, if feeding => feeding = false,
+            status = group.wait() => break status,
+        }
+    };
+    // The program has ended; what it wrote may still be on its way. One that
+    // left its group may hold the pipes for ever.
+    let rest = async {
+        let too_much = reading && read.await;
+        if draining {
+            drain.await;
+        }
+        too_much
+    };
+    match timeout(LAST_OUTPUT, rest).await {
+        Ok(true) => Ended::TooMuch,
+        _ => Ended::Exited(status),
+    }
+}
+
+fn command(spec: &Spec) -> Command {
+    let mut command = Command::new(&spec.program);
+    command
+        .args(&spec.args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    if let Some(folder) = &spec.folder {
+        command.current_dir(folder);
+    }
+    if !spec.inherit {
+        command.env_clear();
+        for name in &spec.passed {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+    }
+    command.envs(spec.set.iter().map(|(name, value)| (name, value)));
+    command
+}
