@@ -171,7 +171,7 @@ fn what_is_wrong_with_a_frame_is_said_with_its_place() {
     );
     assert_eq!(
         chat(r#"{"error":{"message":"over\nloaded"}}"#).to_string(),
-        "at \"/error\": the provider answered with an error: over loaded",
+        "at \"/error\": the provider answered with an error: over\\nloaded",
     );
     assert_eq!(
         read_reply(Some(Dialect::Messages), "{}")

@@ -22,8 +22,8 @@ impl ReadError {
         Self {
             file: file.map(Path::to_owned),
             line,
-            expected: "to read the log".to_owned(),
-            found: "that it cannot be read".to_owned(),
+            expected: "a log that can be read".to_owned(),
+            found: "one that cannot".to_owned(),
             source: Some(source),
         }
     }

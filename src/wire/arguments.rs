@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
+use toolfall_layers::printable;
 
 use super::{CallKind, RawArguments};
 
@@ -13,17 +14,9 @@ const ECHO_CHARS: usize = 200;
 /// The name under which a stand-in shows what it stands for.
 pub const STAND_IN_MEMBER: &str = "malformed_arguments";
 
-/// The beginning of `text`, without control characters.
+/// The beginning of `text`, fit for a message.
 pub(super) fn echo(text: &str) -> String {
-    let mut shown = String::new();
-    for (count, char) in text.chars().enumerate() {
-        if count == ECHO_CHARS {
-            shown.push('…');
-            break;
-        }
-        shown.push(if char.is_control() { ' ' } else { char });
-    }
-    shown
+    printable(text, ECHO_CHARS)
 }
 
 /// The object that takes the place of arguments that are not one.

@@ -29,7 +29,8 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     pub(super) async fn next(&mut self) -> Result<Option<String>, String> {
         loop {
             let available = self.input.fill_buf().await;
-            let available = available.map_err(|error| format!("the input ended: {error}"))?;
+            let available =
+                available.map_err(|error| format!("the input cannot be read: {error}"))?;
             if available.is_empty() {
                 if self.line.is_empty() {
                     return Ok(None);
