@@ -288,7 +288,7 @@ fn digests_follow_the_exact_text() {
 fn either_of_two_shortest_decimals_is_kept() {
     for text in ["-991482764462220.2", "-991482764462220.3"] {
         let arguments = Arguments::from_text(text).unwrap();
-        assert_eq!(arguments.value().as_f64(), Some(-991_482_764_462_220.25));
+        assert_eq!(arguments.value().as_f64(), Some(text.parse().unwrap()));
     }
     assert!(
         Arguments::from_text("-991482764462220.25").is_err(),
