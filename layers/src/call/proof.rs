@@ -62,8 +62,12 @@ pub struct DecidedCall {
 /// kept past its call's result is refused at the body boundary. It can be
 /// neither forged nor copied:
 ///
-/// ```compile_fail
-/// let forged = toolfall_layers::ClearedCall { view: todo!(), replaced: None };
+/// ```compile_fail,E0451
+/// use toolfall_layers::{CallView, ClearedCall};
+///
+/// fn forge(view: CallView) -> ClearedCall {
+///     ClearedCall { view }
+/// }
 /// ```
 ///
 /// ```compile_fail
