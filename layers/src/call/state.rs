@@ -52,10 +52,10 @@ const MAX_WAITERS: usize = 32;
 const ENTERED: u8 = 1;
 const GIVEN_UP: u8 = 2;
 const UNKNOWN_EFFECT: u8 = 4;
+const MAY_GIVE_UP: u8 = 8;
 const CONTEXTS: u8 = 16;
 const CONTEXTS_CLOSED: u8 = 32;
 const APPROVED: u8 = 64;
-const MAY_GIVE_UP: u8 = 8;
 const RECORDED: u8 = 128;
 
 impl CallState {

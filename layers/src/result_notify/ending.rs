@@ -119,12 +119,6 @@ impl Drop for EndingGuard {
         };
         let view = ending.view.clone();
         let state = view.state();
-        if ending.outcome.is_none() && !state.was_entered() {
-            // A wait that is over for a scheduler, too.
-            if let Some(turn) = &state.turn {
-                turn.settle();
-            }
-        }
         // Left for the last body before the gate is closed: whoever then
         // finds the gate closed and idle takes it, and only one can.
         state.store_ending(ending);
