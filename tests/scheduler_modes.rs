@@ -106,3 +106,37 @@ fn a_classifier_that_fails_or_panics_means_exclusive() {
     });
     assert_eq!(mode(panicking, "{}"), ExecutionMode::Exclusive);
 }
+
+/// A call that waits at a barrier is not classified again each time one of
+/// those before it makes a step.
+#[tokio::test(start_paused = true)]
+async fn a_waiting_call_is_classified_when_it_comes_up_and_when_it_starts() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = asked.clone();
+    let registry = toolfall::Registry::new();
+    let steps = toolfall::tool_fn("steps", "", |_: Value, _: toolfall::ToolContext| async {
+        for _ in 0..20 {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+        Ok::<_, toolfall::BoxError>(())
+    });
+    let alone = toolfall::tool_fn("alone", "", |_: Value, _: toolfall::ToolContext| async {
+        Ok::<_, toolfall::BoxError>(())
+    });
+    registry.register(steps.parallel()).unwrap().keep();
+    let alone = alone.parallel_when(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        false
+    });
+    registry.register(alone).unwrap().keep();
+    let cancel = CancellationToken::new();
+    let calls = ["steps", "steps", "steps", "alone"]
+        .map(|name| toolfall::CallRequest::new("id", name, "{}", cancel.clone()));
+    let scheduler = toolfall::Pipeline::builder(registry).build().scheduler();
+    let report = scheduler.batch(calls, cancel).run().await;
+    assert!(report.committed.iter().all(|call| !call.result.is_error()));
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}

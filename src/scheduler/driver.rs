@@ -45,6 +45,10 @@ pub(super) struct Driver<S: PipelineService> {
     /// Calls that are parked, or want a slot again.
     parked: usize,
     committed: usize,
+    /// The registry's generation in which the next call was found to have to
+    /// wait for all before it: until that changes, or they are done, it need
+    /// not be classified again.
+    held_back: Option<u64>,
     cut_off: Option<Cow<'static, str>>,
     /// The first panic of a layer outside the pipeline. Inside nothing panics.
     fault: Option<Box<dyn Any + Send>>,
@@ -77,6 +81,7 @@ impl<S: PipelineService> Driver<S> {
             running: 0,
             parked: 0,
             committed: 0,
+            held_back: None,
             cut_off: None,
             fault: None,
             runtime: None,

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
+use toolfall_layers::Catalog as _;
 use toolfall_layers::turn::turn;
 
 use super::Driver;
@@ -31,9 +32,15 @@ impl<S: PipelineService> Driver<S> {
                 return false;
             }
         }
+        let alone = self.begun.is_empty();
+        let generation = self.registry.generation();
+        if !alone && self.held_back == Some(generation) {
+            return false;
+        }
         // Right before the start: an earlier call may have changed the tools.
         let mode = self.registry.mode(&next.request);
-        if mode == ExecutionMode::Exclusive && !self.begun.is_empty() {
+        if mode == ExecutionMode::Exclusive && !alone {
+            self.held_back = Some(generation);
             return false;
         }
         // Last, since what a layer around the pipeline reserves is used at
@@ -49,6 +56,7 @@ impl<S: PipelineService> Driver<S> {
         let Some(Submission { request, .. }) = self.waiting.pop_front() else {
             return false;
         };
+        self.held_back = None;
         self.start(request, mode);
         true
     }
