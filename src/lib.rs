@@ -51,6 +51,7 @@ pub mod approval;
 pub mod command;
 #[cfg(all(feature = "workspace", unix))]
 pub mod hooks;
+pub mod host;
 pub mod pairing;
 pub mod pipeline;
 pub mod policy;
@@ -77,12 +78,14 @@ pub use toolfall_layers::{
     Denial, Effect, ErrorInfo, ExecutionToken, Extensions, FailureKind, Guard, GuardLayer,
     GuardList, GuardRegistration, GuardRelaxed, IntoArguments, MonotonicGuard, Observer,
     PostDecision, PostExecuteLayer, PostRequest, PreDecisionLayer, Reason, Recorded, Recorder,
-    Rendered, ResultNotifyLayer, RetryLayer, Scope, StageError, TimeoutLayer, ToolCall,
+    Rendered, ResultNotifyLayer, RetryLayer, Scope, ScopeId, StageError, TimeoutLayer, ToolCall,
     ToolOutcome, ToolResult, code,
 };
 
 pub use self::pipeline::{Pipeline, PipelineBuilder};
-pub use self::registry::{RegisterError, Registration, Registry, ToolSchema};
+pub use self::registry::{
+    Filter, RegisterError, Registration, Registry, RestrictError, RestrictionSet, ToolSchema,
+};
 pub use self::scheduler::{Batch, BatchEvent, Scheduler};
 pub use self::tool::{
     CallToolError, ExecutionMode, Progress, ProgressSink, Tool, ToolContext, ToolDef, Validation,

@@ -73,7 +73,7 @@ pub use self::arguments::{
 pub use self::body::{BodyContext, BodyFuture, BoxBody};
 pub use self::call::{
     Call, CallId, CallRequest, CallView, ClearedCall, DecidedCall, ExecutionToken, Extensions,
-    IntoArguments, RefusedArguments, Scope, ToolCall, WeakScope,
+    IntoArguments, RefusedArguments, Scope, ScopeId, ToolCall, WeakScope,
 };
 pub use self::catalog::{Catalog, Definition, Rendered};
 pub use self::content::ContentBlock;

@@ -101,13 +101,13 @@ impl Answerers {
         Fut: Future<Output = R> + Send + 'static,
         R: IntoAnswer<Option<ApprovalOutcome>> + 'static,
     {
-        self.insert(answerer, Some(scope.clone()), false)
+        self.insert(answerer, Some(scope), false)
     }
 
     fn insert<F, Fut, R>(
         &self,
         answerer: F,
-        scope: Option<Scope>,
+        scope: Option<&Scope>,
         first: bool,
     ) -> ListenerRegistration
     where
@@ -120,6 +120,12 @@ impl Answerers {
             Box::pin(async move { answer.await.into_answer() })
         });
         self.0.answerers.insert(answerer, scope, first)
+    }
+
+    /// Takes away the answerers of `scope` and of what is nested in it. Open
+    /// questions keep those that they started with.
+    pub fn dispose(&self, scope: &Scope) {
+        self.0.answerers.dispose(scope);
     }
 
     /// Whether questions are asked from now on. Open ones stay open.

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use toolfall_layers::{ApprovalRequest, CallView, PostRequest, Scope};
+use arc_swap::ArcSwap;
+use toolfall_layers::{ApprovalRequest, CallView, PostRequest, Scope, ScopeId, WeakScope};
 
 /// What a listener is asked about: always one call.
 ///
@@ -41,10 +42,10 @@ impl Subject for ApprovalRequest {
     }
 }
 
-pub(crate) struct Entry<L: ?Sized> {
+struct Entry<L: ?Sized> {
     id: u64,
-    scope: Option<Scope>,
-    pub(crate) listener: Arc<L>,
+    scope: Option<(ScopeId, WeakScope)>,
+    listener: Arc<L>,
 }
 
 impl<L: ?Sized> Clone for Entry<L> {
@@ -59,80 +60,104 @@ impl<L: ?Sized> Clone for Entry<L> {
 
 impl<L: ?Sized> Entry<L> {
     fn hears(&self, call: &CallView) -> bool {
-        let Some(wanted) = &self.scope else {
+        let Some((wanted, _)) = &self.scope else {
             return true;
         };
         call.scope()
-            .is_some_and(|scope| scope.chain().any(|scope| scope == wanted))
+            .is_some_and(|scope| scope.chain().any(|scope| scope.id() == *wanted))
+    }
+
+    /// No call can come from a scope that nobody holds.
+    fn is_heard_no_more(&self) -> bool {
+        self.scope
+            .as_ref()
+            .is_some_and(|(_, scope)| scope.is_gone())
+    }
+
+    fn is_within(&self, wanted: &Scope) -> bool {
+        let scope = self.scope.as_ref().and_then(|(_, scope)| scope.upgrade());
+        scope.is_some_and(|scope| scope.is_within(wanted))
     }
 }
 
-/// The list; whoever reads it takes a copy, so that it is fixed from then on.
-pub(crate) struct Listeners<L: ?Sized>(Mutex<Inner<L>>);
-
-struct Inner<L: ?Sized> {
-    next: u64,
-    list: Arc<[Entry<L>]>,
+/// The list; whoever reads it keeps what he read, so that it is fixed from
+/// then on. Reading takes no lock.
+pub(crate) struct Listeners<L: ?Sized> {
+    list: ArcSwap<Vec<Entry<L>>>,
+    next: Mutex<u64>,
 }
 
 impl<L: ?Sized + Send + Sync + 'static> Listeners<L> {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Inner {
-            next: 0,
-            list: Arc::new([]),
-        })))
-    }
-
-    fn inner(&self) -> std::sync::MutexGuard<'_, Inner<L>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        Arc::new(Self {
+            list: ArcSwap::default(),
+            next: Mutex::new(0),
+        })
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.inner().list.len()
+        self.list.load().len()
     }
 
     /// The listeners as they are now, from the first on.
     pub(crate) fn heard(&self) -> Heard<L> {
         Heard {
-            list: self.inner().list.clone(),
+            list: self.list.load_full(),
             place: 0,
         }
+    }
+
+    /// Replaces the list. The old one ends after the lock: a listener's drop
+    /// is user code.
+    fn change(&self, change: impl FnOnce(&mut Vec<Entry<L>>, &mut u64)) {
+        let _old = {
+            let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut list = Vec::clone(&self.list.load());
+            change(&mut list, &mut next);
+            self.list.swap(Arc::new(list))
+        };
     }
 
     pub(crate) fn insert(
         self: &Arc<Self>,
         listener: Arc<L>,
-        scope: Option<Scope>,
+        scope: Option<&Scope>,
         outermost: bool,
     ) -> ListenerRegistration {
-        let mut inner = self.inner();
-        let id = inner.next;
-        inner.next += 1;
-        let entry = [Entry {
-            id,
-            scope,
-            listener,
-        }];
-        let (first, second): (&[Entry<L>], &[Entry<L>]) = if outermost {
-            (&entry, &inner.list)
-        } else {
-            (&inner.list, &entry)
-        };
-        let list = first.iter().chain(second).cloned().collect();
-        // No user code is dropped here: the new list holds every old entry.
-        inner.list = list;
-        drop(inner);
+        let mut id = 0;
+        self.change(|list, next| {
+            list.retain(|entry| !entry.is_heard_no_more());
+            id = *next;
+            *next += 1;
+            let place = if outermost { 0 } else { list.len() };
+            let scope = scope.map(|scope| (scope.id(), scope.downgrade()));
+            list.insert(
+                place,
+                Entry {
+                    id,
+                    scope,
+                    listener,
+                },
+            );
+        });
         let list: Weak<Self> = Arc::downgrade(self);
         ListenerRegistration {
             list: Some(list),
             id,
         }
     }
+
+    /// Takes away the listeners of `scope` and of what is nested in it.
+    pub(crate) fn dispose(&self, scope: &Scope) {
+        if self.list.load().iter().any(|entry| entry.is_within(scope)) {
+            self.change(|list, _| list.retain(|entry| !entry.is_within(scope)));
+        }
+    }
 }
 
 /// What is left of a list for one call: it does not change any more.
 pub(crate) struct Heard<L: ?Sized> {
-    list: Arc<[Entry<L>]>,
+    list: Arc<Vec<Entry<L>>>,
     place: usize,
 }
 
@@ -152,13 +177,7 @@ trait Remove: Send + Sync {
 
 impl<L: ?Sized + Send + Sync + 'static> Remove for Listeners<L> {
     fn remove(&self, id: u64) {
-        // The old list ends after the lock: a listener's drop is user code.
-        let _old = {
-            let mut inner = self.inner();
-            let list = inner.list.iter().filter(|entry| entry.id != id).cloned();
-            let list = list.collect();
-            std::mem::replace(&mut inner.list, list)
-        };
+        self.change(|list, _| list.retain(|entry| entry.id != id));
     }
 }
 
@@ -173,7 +192,8 @@ pub struct ListenerRegistration {
 }
 
 impl ListenerRegistration {
-    /// Leaves the listener registered for as long as the list lives.
+    /// Leaves the listener registered for as long as the list lives, or its
+    /// scope.
     pub fn keep(mut self) {
         self.list = None;
     }

@@ -104,13 +104,13 @@ where
         Fut: Future<Output = R> + Send + 'static,
         R: IntoAnswer<Out> + 'static,
     {
-        self.insert(listener, Some(scope.clone()), false)
+        self.insert(listener, Some(scope), false)
     }
 
     fn insert<F, Fut, R>(
         &self,
         listener: F,
-        scope: Option<Scope>,
+        scope: Option<&Scope>,
         outermost: bool,
     ) -> ListenerRegistration
     where
@@ -123,6 +123,12 @@ where
             Box::pin(async move { answer.await.into_answer() })
         };
         self.listeners.insert(Arc::new(listener), scope, outermost)
+    }
+
+    /// Takes away the listeners of `scope` and of what is nested in it. Calls
+    /// that are being judged keep those that they started with.
+    pub fn dispose(&self, scope: &Scope) {
+        self.listeners.dispose(scope);
     }
 
     /// How many listeners are registered.

@@ -19,9 +19,64 @@
 //! assert!(!registry.contains("echo", None));
 //! # Ok::<(), BoxError>(())
 //! ```
+//!
+//! # Scopes
+//!
+//! A tool may be registered for one [`Scope`], an agent for instance, and
+//! what is nested in it. A nearer tool shadows a farther one of its name:
+//!
+//! ```
+//! # use serde_json::{Value, json};
+//! # use toolfall::{Arguments, BoxError, Registry, Scope, ToolContext, ToolDef, raw_tool};
+//! # fn tool(name: &'static str) -> ToolDef {
+//! #     raw_tool(name, "", json!({"type": "object"}), |arguments: Arguments, _: ToolContext| async move {
+//! #         Ok::<Value, BoxError>(arguments.value().clone())
+//! #     })
+//! # }
+//! use toolfall::Filter;
+//!
+//! let registry = Registry::new();
+//! registry.register(tool("read"))?.keep();
+//! registry.register(tool("bash"))?.keep();
+//!
+//! let preset = Scope::new("reviewers");
+//! let agent = preset.nested("reviewer 7");
+//! registry.register_in(&agent, tool("comment"))?.keep();
+//! let mask = registry.restrict(&preset, &Filter::deny(["bash"]))?;
+//! assert_eq!(registry.names(Some(&agent)), ["read", "comment"]);
+//! assert_eq!(registry.names(None), ["read", "bash"]);
+//!
+//! drop(mask);
+//! assert!(registry.contains("bash", Some(&agent)));
+//!
+//! registry.dispose(&preset);
+//! assert!(registry.names(Some(&agent)).is_empty());
+//! # Ok::<(), BoxError>(())
+//! ```
+//!
+//! # Masks, and what they are not
+//!
+//! [`Registry::restrict`] hides inherited tools from a scope: they are absent
+//! from its schemas, and a call of one is answered like a call of a tool that
+//! does not exist. Masks along a chain of scopes intersect, so nobody nested
+//! in a scope gets back what is hidden from it; what a scope registers itself
+//! is not touched by its own masks, only by nobody else's. A mask decides
+//! what a scope is made of, not what its tools may do: that is what policies
+//! and guards are for.
+//!
+//! [`RestrictionSet`] is the other way to say it, for presets in which a
+//! nearer scope may give back what a farther one took away. Use masks where a
+//! parent must be able to rely on them, and a `RestrictionSet` where the
+//! people who write the presets trust each other and want "everything but
+//! these, except here": it is a calculation on names, and what it lets
+//! through becomes a mask.
 
+mod layer;
+mod mask;
 mod near;
 mod registration;
+mod reserved;
+mod restriction_set;
 mod snapshot;
 
 use std::any::Any;
@@ -32,13 +87,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::watch;
-use toolfall_layers::{CallView, Catalog, Definition, Scope, ToolOutcome};
+use toolfall_layers::{CallView, Catalog, Definition, Scope, ScopeId, ToolOutcome};
 
+use self::layer::Layer;
+pub use self::mask::{Filter, RestrictError};
 pub use self::registration::{RegisterError, Registration};
+pub use self::restriction_set::RestrictionSet;
 use self::snapshot::Snapshot;
 use crate::CallRequest;
 use crate::tool::{ExecutionMode, ToolDef, ToolEntry};
-
 /// A live set of tools. Cheap to clone; clones share the tools.
 #[derive(Clone)]
 pub struct Registry(Arc<Inner>);
@@ -90,15 +147,31 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`RegisterError`] if the name is taken, a schema cannot be used, or
-    /// the budget is zero. Nothing changes then.
+    /// [`RegisterError`] if the name is taken or reserved, a schema cannot be
+    /// used, or the budget is zero. Nothing changes then.
     pub fn register(&self, tool: ToolDef) -> Result<Registration, RegisterError> {
-        let entry = Arc::new(registration::compile(tool)?);
-        self.change(|tools| tools.insert(entry.clone()))?;
-        Ok(Registration::new(self, &entry))
+        self.add(None, tool)
     }
 
-    /// Adds many tools in one change, or none of them.
+    /// Adds a tool for `scope` and what is nested in it; it stays until the
+    /// registration is dropped or the scope is disposed. There, it shadows a
+    /// tool of the same name from farther out.
+    ///
+    /// # Errors
+    ///
+    /// As [`register`](Self::register), and if the scope was disposed.
+    pub fn register_in(&self, scope: &Scope, tool: ToolDef) -> Result<Registration, RegisterError> {
+        self.add(Some(scope), tool)
+    }
+
+    fn add(&self, scope: Option<&Scope>, tool: ToolDef) -> Result<Registration, RegisterError> {
+        let tool = Arc::new(registration::compile(tool)?);
+        self.announce_kinds(&tool);
+        self.change(|tools| tools.insert(scope, tool.clone()))?;
+        Ok(Registration::tool(self, scope, tool))
+    }
+
+    /// Adds many tools for every caller in one change, or none of them.
     ///
     /// # Errors
     ///
@@ -108,57 +181,118 @@ impl Registry {
         &self,
         tools: impl IntoIterator<Item = ToolDef>,
     ) -> Result<Vec<Registration>, RegisterError> {
-        let entries = tools
+        self.add_all(None, tools)
+    }
+
+    /// Adds many tools for `scope` in one change, or none of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`register_in`](Self::register_in), for the first tool that cannot
+    /// be added.
+    pub fn register_all_in(
+        &self,
+        scope: &Scope,
+        tools: impl IntoIterator<Item = ToolDef>,
+    ) -> Result<Vec<Registration>, RegisterError> {
+        self.add_all(Some(scope), tools)
+    }
+
+    fn add_all(
+        &self,
+        scope: Option<&Scope>,
+        tools: impl IntoIterator<Item = ToolDef>,
+    ) -> Result<Vec<Registration>, RegisterError> {
+        let added = tools
             .into_iter()
             .map(|tool| registration::compile(tool).map(Arc::new))
             .collect::<Result<Vec<_>, _>>()?;
+        for tool in &added {
+            self.announce_kinds(tool);
+        }
         self.change(|tools| {
-            entries
+            added
                 .iter()
-                .try_for_each(|entry| tools.insert(entry.clone()))
+                .try_for_each(|tool| tools.insert(scope, tool.clone()))
         })?;
-        Ok(entries
-            .iter()
-            .map(|entry| Registration::new(self, entry))
+        Ok(added
+            .into_iter()
+            .map(|tool| Registration::tool(self, scope, tool))
             .collect())
     }
 
-    fn change<E>(&self, change: impl FnOnce(&mut Snapshot) -> Result<(), E>) -> Result<(), E> {
-        let (replaced, generation) = {
+    /// Hides inherited tools from `scope` and from what is nested in it,
+    /// until the registration is dropped or the scope is disposed.
+    ///
+    /// Masks of one scope, and along a chain of scopes, intersect. Names are
+    /// checked against everything that the scope would inherit without masks;
+    /// its own tools are exempt and cannot be named.
+    ///
+    /// # Errors
+    ///
+    /// [`RestrictError`] for an empty filter, for names that are not
+    /// inherited or are reserved, and for a scope that was disposed.
+    pub fn restrict(&self, scope: &Scope, filter: &Filter) -> Result<Registration, RestrictError> {
+        let mask = self.change(|tools| tools.restrict(scope, filter))?;
+        Ok(Registration::mask(self, scope, mask))
+    }
+
+    /// Takes away everything that `scope` and the scopes nested in it
+    /// registered, in one change, and for good.
+    ///
+    /// Bodies that run go on to their end. Every later call from there is a
+    /// call of an unknown tool, also of tools that the scope inherited: what
+    /// its masks hid does not come to light. Disposing again does nothing.
+    pub fn dispose(&self, scope: &Scope) {
+        self.change_if(|tools| tools.dispose(scope));
+    }
+
+    /// Takes something out of a layer; what is gone already is no change.
+    fn take(&self, scope: Option<ScopeId>, take: impl FnOnce(&mut Layer) -> bool) {
+        self.change_if(|tools| tools.take(scope, take));
+    }
+
+    fn change_if(&self, change: impl FnOnce(&mut Snapshot) -> bool) {
+        let _: Result<(), ()> = self.change(|tools| change(tools).then_some(()).ok_or(()));
+    }
+
+    /// Before anybody can find such a tool.
+    fn announce_kinds(&self, tool: &ToolEntry) {
+        if tool.has_finalizer() {
+            self.0.finalizers.store(true, Ordering::Release);
+        }
+        if tool.budget().is_some() {
+            self.0.budgets.store(true, Ordering::Release);
+        }
+    }
+
+    fn change<R, E>(&self, change: impl FnOnce(&mut Snapshot) -> Result<R, E>) -> Result<R, E> {
+        let (replaced, generation, answer) = {
             let _writing = self
                 .0
                 .writing
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             let mut tools = Snapshot::clone(&self.0.tools.load());
-            change(&mut tools)?;
-            // Before anybody can find such a tool.
-            for entry in tools.entries() {
-                if entry.has_finalizer() {
-                    self.0.finalizers.store(true, Ordering::Release);
-                }
-                if entry.budget().is_some() {
-                    self.0.budgets.store(true, Ordering::Release);
-                }
-            }
+            tools.sweep();
+            let answer = change(&mut tools)?;
             let replaced = self.0.tools.swap(Arc::new(tools));
             let generation = self.0.generation.fetch_add(1, Ordering::AcqRel) + 1;
-            (replaced, generation)
+            (replaced, generation, answer)
         };
         // Old entries end here, outside the lock: a tool's drop is user code.
         drop(replaced);
-        self.0.changes.send_replace(generation);
-        Ok(())
+        self.0.changes.send_if_modified(|last| {
+            // Changes may arrive here in another order than they were made.
+            let newer = generation > *last;
+            *last = (*last).max(generation);
+            newer
+        });
+        Ok(answer)
     }
 
-    pub(crate) fn remove(&self, entry: &Arc<ToolEntry>) {
-        // An entry that is gone already needs no announcement.
-        let _: Result<(), ()> =
-            self.change(|tools| if tools.remove(entry) { Ok(()) } else { Err(()) });
-    }
-
-    pub(crate) fn find(&self, name: &str, _scope: Option<&Scope>) -> Option<Arc<ToolEntry>> {
-        self.0.tools.load().get(name).cloned()
+    pub(crate) fn find(&self, name: &str, scope: Option<&Scope>) -> Option<Arc<ToolEntry>> {
+        self.0.tools.load().find(name, scope).cloned()
     }
 
     /// Whether a caller in `scope` sees a tool of that name.
@@ -171,12 +305,28 @@ impl Registry {
         self.find(name, scope).map(|entry| entry.def.clone())
     }
 
+    /// The names that a caller in `scope` sees: those for everybody in the
+    /// order of registration, then those of the farthest scope that it is
+    /// nested in, its own last. A name that shadows another stands in the
+    /// other's place.
+    pub fn names(&self, scope: Option<&Scope>) -> Vec<String> {
+        let tools = self.0.tools.load();
+        let visible = tools.visible(scope).into_iter();
+        visible.map(|tool| tool.def.name().to_owned()).collect()
+    }
+
+    /// How many scopes hold tools or masks.
+    pub fn scopes(&self) -> usize {
+        self.0.tools.load().scopes()
+    }
+
     /// What a model in `scope` is told, sorted by name: independent of the
     /// order of registration.
-    pub fn schemas(&self, _scope: Option<&Scope>) -> Vec<ToolSchema> {
+    pub fn schemas(&self, scope: Option<&Scope>) -> Vec<ToolSchema> {
         let tools = self.0.tools.load();
         let mut schemas: Vec<ToolSchema> = tools
-            .entries()
+            .visible(scope)
+            .into_iter()
             .map(|entry| ToolSchema {
                 name: entry.def.name().to_owned(),
                 description: entry.def.description().to_owned(),
@@ -230,7 +380,8 @@ impl Catalog for Registry {
 
     fn unknown(&self, call: &CallView) -> ToolOutcome {
         let tools = self.0.tools.load();
-        near::unknown(call.name(), tools.entries().map(|entry| entry.def.name()))
+        let visible = tools.visible(call.scope());
+        near::unknown(call.name(), visible.iter().map(|tool| tool.def.name()))
     }
 }
 
@@ -243,7 +394,8 @@ pub(crate) fn entry_of(definition: Arc<dyn Definition>) -> Option<Arc<ToolEntry>
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
-            .field("tools", &self.0.tools.load().entries().count())
+            .field("tools", &self.0.tools.load().global().names().count())
+            .field("scopes", &self.scopes())
             .finish_non_exhaustive()
     }
 }

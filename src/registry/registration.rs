@@ -4,6 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use toolfall_layers::{Scope, ScopeId};
+
+use super::mask::Mask;
+use super::reserved::is_reserved;
 use super::{Inner, Registry};
 use crate::schema::SchemaError;
 use crate::tool::{ToolDef, ToolEntry};
@@ -24,6 +28,28 @@ pub enum RegisterError {
     NameTaken {
         /// The name.
         name: String,
+    },
+    /// The scope has a tool of that name.
+    #[error("tool \"{name}\" is already registered in this scope, {scope:?}")]
+    NameTakenInScope {
+        /// The name.
+        name: String,
+        /// The scope's name.
+        scope: String,
+    },
+    /// A name that no tool may have.
+    #[error("tool name \"{name}\" is reserved for the Code Mode presentation transport")]
+    Reserved {
+        /// The name.
+        name: String,
+    },
+    /// The scope was disposed.
+    #[error("tool \"{name}\" cannot be registered: scope {scope:?} was disposed")]
+    Disposed {
+        /// The tool's name.
+        name: String,
+        /// The scope's name.
+        scope: String,
     },
     /// A name that no model could call.
     #[error(
@@ -63,6 +89,23 @@ pub enum RegisterError {
     },
 }
 
+impl RegisterError {
+    pub(super) fn taken(name: &str, scope: Option<&Scope>) -> Self {
+        let name = name.to_owned();
+        match scope.map(|scope| scope.name().to_owned()) {
+            None => Self::NameTaken { name },
+            Some(scope) => Self::NameTakenInScope { name, scope },
+        }
+    }
+
+    pub(super) fn disposed(name: &str, scope: Option<&Scope>) -> Self {
+        Self::Disposed {
+            name: name.to_owned(),
+            scope: scope.map_or("", Scope::name).to_owned(),
+        }
+    }
+}
+
 pub(super) fn compile(tool: ToolDef) -> Result<ToolEntry, RegisterError> {
     let name = tool.name().to_owned();
     let length = name.chars().count();
@@ -70,6 +113,9 @@ pub(super) fn compile(tool: ToolDef) -> Result<ToolEntry, RegisterError> {
         return Err(RegisterError::Name {
             found: name.chars().take(64).collect(),
         });
+    }
+    if is_reserved(&name) {
+        return Err(RegisterError::Reserved { name });
     }
     if let Some(budget) = tool.declared_budget()
         && (budget.is_zero() || budget.as_millis() > MAX_BUDGET_MS)
@@ -88,41 +134,63 @@ pub(super) fn compile(tool: ToolDef) -> Result<ToolEntry, RegisterError> {
     ToolEntry::compile(tool).map_err(|error| RegisterError::Schema { name, error })
 }
 
-/// Keeps a tool registered; dropping it takes exactly that tool away.
+/// Keeps a tool registered, or a mask in force; dropping it takes exactly
+/// that one away.
 ///
 /// It does not keep the registry alive, and may be dropped anywhere, also
 /// outside a runtime and while calls of the tool run.
-#[must_use = "dropping the registration removes the tool"]
+#[must_use = "dropping the registration removes the tool, or lifts the mask"]
 pub struct Registration {
     registry: Weak<Inner>,
-    entry: Option<Arc<ToolEntry>>,
+    scope: Option<ScopeId>,
+    held: Option<Held>,
+}
+
+enum Held {
+    Tool(Arc<ToolEntry>),
+    Mask(Arc<Mask>),
 }
 
 impl Registration {
-    pub(super) fn new(registry: &Registry, entry: &Arc<ToolEntry>) -> Self {
+    pub(super) fn tool(registry: &Registry, scope: Option<&Scope>, tool: Arc<ToolEntry>) -> Self {
+        Self::new(registry, scope, Held::Tool(tool))
+    }
+
+    pub(super) fn mask(registry: &Registry, scope: &Scope, mask: Arc<Mask>) -> Self {
+        Self::new(registry, Some(scope), Held::Mask(mask))
+    }
+
+    fn new(registry: &Registry, scope: Option<&Scope>, held: Held) -> Self {
         Self {
             registry: Arc::downgrade(&registry.0),
-            entry: Some(entry.clone()),
+            scope: scope.map(Scope::id),
+            held: Some(held),
         }
     }
 
-    /// Leaves the tool registered for as long as the registry lives.
+    /// Leaves it registered for as long as the registry lives, or its scope.
     pub fn keep(mut self) {
-        self.entry = None;
+        self.held = None;
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        if let (Some(entry), Some(registry)) = (self.entry.take(), self.registry.upgrade()) {
-            Registry(registry).remove(&entry);
+        if let (Some(held), Some(registry)) = (self.held.take(), self.registry.upgrade()) {
+            Registry(registry).take(self.scope, |layer| match &held {
+                Held::Tool(tool) => layer.remove(tool),
+                Held::Mask(mask) => layer.unmask(mask),
+            });
         }
     }
 }
 
 impl fmt::Debug for Registration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.entry.as_ref().map(|entry| entry.def.name());
+        let name = match &self.held {
+            Some(Held::Tool(tool)) => Some(tool.def.name()),
+            Some(Held::Mask(_)) | None => None,
+        };
         f.debug_struct("Registration")
             .field("tool", &name)
             .finish_non_exhaustive()

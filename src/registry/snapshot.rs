@@ -1,46 +1,218 @@
 //! One coherent view of all tools.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use toolfall_layers::{Scope, ScopeId};
 
-use super::RegisterError;
+use super::layer::{Layer, ScopeLayer};
+use super::mask::{Filter, Mask, RestrictError};
+use super::registration::RegisterError;
 use crate::tool::ToolEntry;
 
+/// The tools for everybody, and a layer for each scope that holds something.
+///
+/// A change copies the map of layers and the one layer that changes.
 #[derive(Clone, Default)]
-pub(super) struct Snapshot(HashMap<Arc<str>, Arc<ToolEntry>, RandomState>);
+pub(super) struct Snapshot {
+    next: u64,
+    global: Arc<Layer>,
+    scoped: HashMap<ScopeId, Arc<ScopeLayer>, RandomState>,
+}
+
+/// The scope was disposed, or one that it is nested in.
+pub(super) struct Disposed;
 
 impl Snapshot {
-    pub(super) fn get(&self, name: &str) -> Option<&Arc<ToolEntry>> {
-        self.0.get(name)
-    }
-
-    pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<ToolEntry>> {
-        self.0.values()
-    }
-
-    pub(super) fn insert(&mut self, entry: Arc<ToolEntry>) -> Result<(), RegisterError> {
-        let name: Arc<str> = entry.def.name().into();
-        if self.0.contains_key(&name) {
-            return Err(RegisterError::NameTaken {
-                name: name.to_string(),
-            });
+    /// The tool that a call from `scope` reaches under `name`.
+    ///
+    /// A nearer tool shadows a farther one, and a scope's masks hide what
+    /// comes from farther out, whatever its distance.
+    pub(super) fn find(&self, name: &str, scope: Option<&Scope>) -> Option<&Arc<ToolEntry>> {
+        if let Some(scope) = scope
+            && !self.scoped.is_empty()
+        {
+            for scope in scope.chain() {
+                let Some(scoped) = self.scoped.get(&scope.id()) else {
+                    continue;
+                };
+                if scoped.disposed {
+                    return None;
+                }
+                if let Some(tool) = scoped.layer.get(name) {
+                    return Some(tool);
+                }
+                if scoped.layer.hides(name) {
+                    return None;
+                }
+            }
         }
-        self.0.insert(name, entry);
+        self.global.get(name)
+    }
+
+    /// What `scope` sees: the tools for everybody in the order of their
+    /// registration, then those of the farthest ancestor, and so on. One that
+    /// shadows another has the other's place.
+    pub(super) fn visible(&self, scope: Option<&Scope>) -> Vec<&Arc<ToolEntry>> {
+        let mut tools = self.global.in_order();
+        for scoped in self.chain(scope) {
+            if scoped.disposed {
+                return Vec::new();
+            }
+            tools.retain(|tool| !scoped.layer.hides(tool.def.name()));
+            let places: HashMap<&str, usize> = tools
+                .iter()
+                .enumerate()
+                .map(|(place, tool)| (tool.def.name(), place))
+                .collect();
+            for own in scoped.layer.in_order() {
+                match places.get(own.def.name()) {
+                    Some(place) => tools[*place] = own,
+                    None => tools.push(own),
+                }
+            }
+        }
+        tools
+    }
+
+    /// The layers of `scope` and its ancestors that hold something, the
+    /// farthest first.
+    fn chain<'a>(&'a self, scope: Option<&Scope>) -> Vec<&'a ScopeLayer> {
+        let chain = scope.into_iter().flat_map(Scope::chain);
+        let mut layers: Vec<&ScopeLayer> = chain
+            .filter_map(|scope| self.scoped.get(&scope.id()))
+            .map(|scoped| &**scoped)
+            .collect();
+        layers.reverse();
+        layers
+    }
+
+    pub(super) fn global(&self) -> &Layer {
+        &self.global
+    }
+
+    pub(super) fn scopes(&self) -> usize {
+        self.scoped
+            .values()
+            .filter(|scoped| !scoped.disposed)
+            .count()
+    }
+
+    fn is_disposed(&self, scope: &Scope) -> bool {
+        self.chain(Some(scope)).iter().any(|scoped| scoped.disposed)
+    }
+
+    /// The layer of `scope`, to change it; made now if there is none.
+    fn layer(&mut self, scope: Option<&Scope>) -> Result<&mut Layer, Disposed> {
+        let Some(scope) = scope else {
+            return Ok(Arc::make_mut(&mut self.global));
+        };
+        if self.is_disposed(scope) {
+            return Err(Disposed);
+        }
+        let scoped = self.scoped.entry(scope.id()).or_insert_with(|| {
+            Arc::new(ScopeLayer {
+                scope: scope.downgrade(),
+                layer: Layer::default(),
+                disposed: false,
+            })
+        });
+        Ok(&mut Arc::make_mut(scoped).layer)
+    }
+
+    fn order(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    pub(super) fn insert(
+        &mut self,
+        scope: Option<&Scope>,
+        tool: Arc<ToolEntry>,
+    ) -> Result<(), RegisterError> {
+        let order = self.order();
+        let name = tool.def.name();
+        let layer = self
+            .layer(scope)
+            .map_err(|Disposed| RegisterError::disposed(name, scope))?;
+        if layer.contains(name) {
+            return Err(RegisterError::taken(name, scope));
+        }
+        layer.insert(order, tool);
         Ok(())
     }
 
-    /// Removes exactly `entry`, never a later one of the same name.
-    pub(super) fn remove(&mut self, entry: &Arc<ToolEntry>) -> bool {
-        let name = entry.def.name();
-        let is_it = self
-            .0
-            .get(name)
-            .is_some_and(|known| Arc::ptr_eq(known, entry));
-        if is_it {
-            self.0.remove(name);
+    pub(super) fn restrict(
+        &mut self,
+        scope: &Scope,
+        filter: &Filter,
+    ) -> Result<Arc<Mask>, RestrictError> {
+        let order = self.order();
+        let mask = Arc::new(filter.compile(|| self.inherited(scope))?);
+        let layer = self
+            .layer(Some(scope))
+            .map_err(|Disposed| RestrictError::Disposed {
+                scope: scope.name().to_owned(),
+            })?;
+        layer.mask(order, mask.clone());
+        Ok(mask)
+    }
+
+    /// The names that `scope` would inherit if there were no masks.
+    fn inherited(&self, scope: &Scope) -> BTreeSet<&str> {
+        let above = self.chain(scope.parent());
+        let scoped = above.into_iter().flat_map(|scoped| scoped.layer.names());
+        self.global.names().chain(scoped).collect()
+    }
+
+    /// Takes something out of a layer; an empty layer is no layer.
+    pub(super) fn take(
+        &mut self,
+        scope: Option<ScopeId>,
+        take: impl FnOnce(&mut Layer) -> bool,
+    ) -> bool {
+        let Some(id) = scope else {
+            return take(Arc::make_mut(&mut self.global));
+        };
+        let Some(scoped) = self.scoped.get_mut(&id) else {
+            return false;
+        };
+        let scoped = Arc::make_mut(scoped);
+        let taken = take(&mut scoped.layer);
+        if scoped.layer.is_empty() && !scoped.disposed {
+            self.scoped.remove(&id);
         }
-        is_it
+        taken
+    }
+
+    /// Empties the layers of `scope` and of the scopes nested in it, and
+    /// marks them; whether that changed anything.
+    pub(super) fn dispose(&mut self, scope: &Scope) -> bool {
+        if self.is_disposed(scope) {
+            return false;
+        }
+        let mark = |scope: &Scope| {
+            Arc::new(ScopeLayer {
+                scope: scope.downgrade(),
+                layer: Layer::default(),
+                disposed: true,
+            })
+        };
+        for scoped in self.scoped.values_mut() {
+            if let Some(owner) = scoped.scope.upgrade()
+                && owner.is_within(scope)
+            {
+                *scoped = mark(&owner);
+            }
+        }
+        self.scoped.insert(scope.id(), mark(scope));
+        true
+    }
+
+    /// Frees the layers of scopes that nobody holds: no call can come from
+    /// them any more.
+    pub(super) fn sweep(&mut self) {
+        self.scoped.retain(|_, scoped| !scoped.scope.is_gone());
     }
 }

@@ -1,7 +1,6 @@
 //! What a running body can reach.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
@@ -16,14 +15,12 @@ use crate::result_notify::Recorded;
 /// The state of one dispatch; the first one of a call lies in the call.
 pub(crate) struct DispatchCell {
     token: OnceLock<CancellationToken>,
-    concluded: AtomicBool,
 }
 
 impl DispatchCell {
     pub(crate) const fn new() -> Self {
         Self {
             token: OnceLock::new(),
-            concluded: AtomicBool::new(false),
         }
     }
 }
@@ -80,7 +77,7 @@ impl Dispatch {
     }
 
     pub(crate) fn concluded(&self) -> bool {
-        self.cell().concluded.load(Ordering::Acquire)
+        self.view.state().is_concluded()
     }
 }
 
@@ -125,12 +122,10 @@ impl BodyContext {
         self.dispatch.view.state().next_child()
     }
 
-    /// Declares the model's turn finished if the body succeeds.
+    /// Declares the model's turn finished if the call succeeds, whichever of
+    /// its bodies does.
     pub fn conclude_turn(&self) {
-        self.dispatch
-            .cell()
-            .concluded
-            .store(true, Ordering::Release);
+        self.dispatch.view.state().mark_concluded();
     }
 }
 

@@ -15,6 +15,6 @@ pub use self::proof::{ClearedCall, DecidedCall, ToolCall};
 pub(crate) use self::replaced::{Child, Replaced};
 pub(crate) use self::request::Nested;
 pub use self::request::{CallRequest, IntoArguments, RefusedArguments};
-pub use self::scope::{Scope, WeakScope};
+pub use self::scope::{Scope, ScopeId, WeakScope};
 pub(crate) use self::state::CallState;
 pub use self::view::{Call, CallView};

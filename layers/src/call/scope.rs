@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// A handle on the agent, preset or host that makes a call.
@@ -22,25 +24,43 @@ use std::sync::{Arc, Weak};
 pub struct Scope(Arc<Inner>);
 
 struct Inner {
+    id: ScopeId,
     name: Box<str>,
     parent: Option<Scope>,
+}
+
+/// What a scope is known by in tables. Never used again in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeId(NonZeroU64);
+
+impl ScopeId {
+    fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(NonZeroU64::new(id).unwrap_or(NonZeroU64::MAX))
+    }
 }
 
 impl Scope {
     /// A scope with nothing above it.
     pub fn new(name: impl Into<Box<str>>) -> Self {
-        Self(Arc::new(Inner {
-            name: name.into(),
-            parent: None,
-        }))
+        Self::under(None, name.into())
     }
 
-    /// A scope nested in this one.
+    /// A scope nested in this one. What a scope is nested in is settled here
+    /// and never changes, so no chain of scopes has a cycle.
     pub fn nested(&self, name: impl Into<Box<str>>) -> Self {
-        Self(Arc::new(Inner {
-            name: name.into(),
-            parent: Some(self.clone()),
-        }))
+        Self::under(Some(self.clone()), name.into())
+    }
+
+    fn under(parent: Option<Self>, name: Box<str>) -> Self {
+        let id = ScopeId::next();
+        Self(Arc::new(Inner { id, name, parent }))
+    }
+
+    /// What the scope is known by in tables.
+    pub fn id(&self) -> ScopeId {
+        self.0.id
     }
 
     /// The name, for people and spans.
@@ -58,10 +78,25 @@ impl Scope {
         std::iter::successors(Some(self), |scope| scope.parent())
     }
 
+    /// Whether this is `other` or nested in it.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.chain().any(|scope| scope == other)
+    }
+
     /// A handle that does not keep the scope alive: for state that must end
     /// with the agent it belongs to.
     pub fn downgrade(&self) -> WeakScope {
         WeakScope(Arc::downgrade(&self.0))
+    }
+}
+
+impl Drop for Inner {
+    /// Chains may be long, and drops nest no deeper than the stack allows.
+    fn drop(&mut self) {
+        let mut above = self.parent.take();
+        while let Some(Scope(scope)) = above {
+            above = Arc::into_inner(scope).and_then(|mut inner| inner.parent.take());
+        }
     }
 }
 

@@ -3,39 +3,64 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use arc_swap::ArcSwap;
+
+use super::tables::{Entry, Tables};
 use super::{Denial, Guard};
-use crate::call::CallView;
+use crate::call::{CallView, Scope, ScopeId};
 use crate::error::BoxError;
 
-type Entry = Arc<dyn Guard + Send + Sync>;
-
-/// A live list of guards, evaluated in the order of registration; the first
-/// reason wins.
+/// A live list of guards, for everybody or for one scope and what is nested
+/// in it.
+///
+/// Those for everybody are evaluated first, then those of the farthest
+/// ancestor of the calling scope, and so on to the scope itself; within one
+/// scope in the order of registration. The first reason wins.
 ///
 /// A guard that is registered while another one runs takes part in that very
-/// call, unless the list was empty in between: then it belongs to the next.
-/// No lock is held while a guard runs, so a guard may change the list.
+/// call, unless the guards of its scope had all been lifted in between: then
+/// it belongs to the next. No lock is taken to read the list, and none is
+/// held while a guard runs, so a guard may change the list.
 ///
 /// ```
-/// use toolfall_layers::{CallView, Denial, GuardList};
+/// use toolfall_layers::{CallView, Denial, GuardList, Scope};
 ///
 /// let guards = GuardList::new();
 /// let read_only = guards.register(|call: &CallView| {
 ///     (call.name() == "write").then(|| Denial::new("read only"))
 /// });
-/// assert_eq!(guards.len(), 1);
+/// let agent = Scope::new("reviewer");
+/// let _no_network = guards.register_in(&agent, |call: &CallView| {
+///     (call.name() == "fetch").then(|| Denial::new("the reviewer works offline"))
+/// });
+/// assert_eq!(guards.len(), 2);
+///
 /// drop(read_only);
+/// guards.dispose(&agent);
 /// assert_eq!(guards.len(), 0);
 /// ```
 #[derive(Clone, Default)]
-pub struct GuardList(Arc<Mutex<Entries>>);
+pub struct GuardList(Arc<Inner>);
 
 #[derive(Default)]
-struct Entries {
-    next: u64,
-    /// Changes whenever the list runs empty.
-    generation: u64,
-    list: Vec<(u64, Entry)>,
+struct Inner {
+    tables: ArcSwap<Tables>,
+    /// Held while new tables are made, never while a guard runs.
+    writing: Mutex<()>,
+}
+
+impl Inner {
+    fn change<R>(&self, change: impl FnOnce(&mut Tables) -> R) -> R {
+        let (replaced, answer) = {
+            let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tables = Tables::clone(&self.tables.load());
+            let answer = change(&mut tables);
+            (self.tables.swap(Arc::new(tables)), answer)
+        };
+        // Guards end outside the lock: their drop is user code.
+        drop(replaced);
+        answer
+    }
 }
 
 impl GuardList {
@@ -44,50 +69,69 @@ impl GuardList {
         Self::default()
     }
 
-    fn entries(&self) -> std::sync::MutexGuard<'_, Entries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Adds a guard; it stays until the registration is dropped.
+    /// Adds a guard for every call; it stays until the registration is
+    /// dropped.
     pub fn register<G>(&self, guard: G) -> GuardRegistration
     where
         G: Guard + Send + Sync + 'static,
     {
-        let guard: Entry = Arc::new(guard);
-        let mut entries = self.entries();
-        let id = entries.next;
-        entries.next += 1;
-        entries.list.push((id, guard));
-        drop(entries);
+        self.insert(None, Arc::new(guard))
+    }
+
+    /// Adds a guard for the calls from `scope` and from scopes nested in it,
+    /// and nobody else's; it stays until the registration is dropped or the
+    /// scope is gone.
+    pub fn register_in<G>(&self, scope: &Scope, guard: G) -> GuardRegistration
+    where
+        G: Guard + Send + Sync + 'static,
+    {
+        self.insert(Some(scope), Arc::new(guard))
+    }
+
+    fn insert(&self, scope: Option<&Scope>, guard: Entry) -> GuardRegistration {
+        let id = self.0.change(|tables| tables.insert(scope, guard));
         GuardRegistration {
             list: Arc::downgrade(&self.0),
+            scope: scope.map(Scope::id),
             id,
+        }
+    }
+
+    /// Lifts every guard of `scope` and of the scopes nested in it.
+    pub fn dispose(&self, scope: &Scope) {
+        if !self.0.tables.load().is_plain() {
+            self.0.change(|tables| tables.dispose(scope));
         }
     }
 
     /// How many guards are registered.
     pub fn len(&self) -> usize {
-        self.entries().list.len()
+        self.0.tables.load().len()
     }
 
     /// Whether no guard is registered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-}
 
-impl Guard for GuardList {
-    fn check(&self, call: &CallView) -> Result<Option<Denial>, BoxError> {
+    /// Evaluates the guards of one scope, or those for everybody.
+    fn check_in(
+        &self,
+        scope: Option<ScopeId>,
+        call: &CallView,
+    ) -> Result<Option<Denial>, BoxError> {
         let mut from = 0;
-        let generation = self.entries().generation;
+        let mut born = None;
         loop {
             let next = {
-                let entries = self.entries();
-                if entries.generation != generation {
+                let tables = self.0.tables.load();
+                let Some(table) = tables.table(scope) else {
+                    return Ok(None);
+                };
+                if *born.get_or_insert(table.born()) != table.born() {
                     return Ok(None);
                 }
-                let place = entries.list.partition_point(|(id, _)| *id < from);
-                entries.list.get(place).cloned()
+                table.from(from)
             };
             let Some((id, guard)) = next else {
                 return Ok(None);
@@ -97,6 +141,27 @@ impl Guard for GuardList {
             }
             from = id + 1;
         }
+    }
+}
+
+impl Guard for GuardList {
+    fn check(&self, call: &CallView) -> Result<Option<Denial>, BoxError> {
+        if let Some(denial) = self.check_in(None, call)? {
+            return Ok(Some(denial));
+        }
+        let Some(scope) = call.scope() else {
+            return Ok(None);
+        };
+        if self.0.tables.load().is_plain() {
+            return Ok(None);
+        }
+        let chain: Vec<ScopeId> = scope.chain().map(Scope::id).collect();
+        for scope in chain.into_iter().rev() {
+            if let Some(denial) = self.check_in(Some(scope), call)? {
+                return Ok(Some(denial));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -111,25 +176,24 @@ impl fmt::Debug for GuardList {
 /// Keeps a guard registered; dropping it lifts exactly that guard.
 #[must_use = "dropping the registration lifts the guard"]
 pub struct GuardRegistration {
-    list: Weak<Mutex<Entries>>,
+    list: Weak<Inner>,
+    scope: Option<ScopeId>,
     id: u64,
+}
+
+impl GuardRegistration {
+    /// Leaves the guard registered for as long as the list lives, or its
+    /// scope.
+    pub fn keep(mut self) {
+        self.list = Weak::new();
+    }
 }
 
 impl Drop for GuardRegistration {
     fn drop(&mut self) {
-        let Some(list) = self.list.upgrade() else {
-            return;
-        };
-        // The guard is dropped outside the lock: its `Drop` is user code.
-        let _lifted = {
-            let mut entries = list.lock().unwrap_or_else(PoisonError::into_inner);
-            let place = entries.list.iter().position(|(id, _)| *id == self.id);
-            let lifted = place.map(|place| entries.list.remove(place));
-            if lifted.is_some() && entries.list.is_empty() {
-                entries.generation += 1;
-            }
-            lifted
-        };
+        if let Some(list) = self.list.upgrade() {
+            list.change(|tables| tables.remove(self.scope, self.id));
+        }
     }
 }
 

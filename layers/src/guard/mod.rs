@@ -37,6 +37,7 @@ mod future;
 mod layer;
 mod list;
 mod service;
+mod tables;
 mod verdict;
 
 pub use self::future::ResponseFuture;

@@ -105,12 +105,22 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn notify(&self, view: &CallView, result: &ToolResult) {
-        for observer in &self.observers {
-            report(view, "observer", || observer.notify(view, result));
-        }
+        notify_each(&self.observers, view, result);
         if let Some(recorder) = &self.recorder {
             report(view, "recorder", || recorder.result(view, result));
         }
+    }
+}
+
+/// Tells one observer after the other. One that fails or panics is logged and
+/// keeps the result from nobody else.
+pub fn notify_each<'a>(
+    observers: impl IntoIterator<Item = &'a Arc<dyn Observer>>,
+    call: &CallView,
+    result: &ToolResult,
+) {
+    for observer in observers {
+        report(call, "observer", || observer.notify(call, result));
     }
 }
 

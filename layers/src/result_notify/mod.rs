@@ -42,6 +42,6 @@ mod service;
 pub(crate) use self::ending::{Ending, Final};
 pub use self::future::ResponseFuture;
 pub(crate) use self::host::Host;
-pub use self::host::{Notice, Observer, Recorded, Recorder};
+pub use self::host::{Notice, Observer, Recorded, Recorder, notify_each};
 pub use self::layer::ResultNotifyLayer;
 pub use self::service::ResultNotify;

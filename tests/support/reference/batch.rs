@@ -63,7 +63,7 @@ pub(crate) async fn batch(world: &Arc<World>, scenario: &Scenario) -> Played {
     };
     let calls = scenario.calls.iter().map(|step| match step {
         Step::Call(call) => request(call, Some(scope.clone()), token.clone()),
-        Step::View(_) => unreachable!("views are not played"),
+        Step::View(_) => unreachable!("a batch asks for no views"),
     });
     let calls: Vec<CallRequest> = calls.collect();
     let cancelling = cancelling(world, scenario.cancel_at);

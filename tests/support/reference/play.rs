@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use toolfall::{CallRequest, Scope};
 use tower::ServiceExt as _;
@@ -10,34 +11,6 @@ use super::compare::{Played, told};
 use super::scenario::{CallSpec, Run, Scenario, Step};
 use super::world::{World, wait};
 use super::{guards, listeners, stack};
-
-/// Why a scenario cannot be played here.
-pub(crate) fn unplayable(scenario: &Scenario) -> Option<&'static str> {
-    if scenario
-        .calls
-        .iter()
-        .any(|step| matches!(step, Step::View(_)))
-    {
-        return Some("asks what a scope sees");
-    }
-    if !scenario.restrictions.is_empty() {
-        return Some("restricts scopes");
-    }
-    let registered_later = scenario.calls.iter().any(|step| match step {
-        Step::Call(call) => call.before.iter().any(|effect| {
-            effect.scope.is_some()
-                || effect
-                    .register
-                    .as_ref()
-                    .is_some_and(|tool| tool.scope.is_some())
-        }),
-        Step::View(_) => false,
-    });
-    if registered_later || scenario.tools.iter().any(|tool| tool.scope.is_some()) {
-        return Some("registers tools in scopes");
-    }
-    None
-}
 
 pub(crate) fn play(scenario: &Scenario) -> Played {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -48,6 +21,8 @@ pub(crate) fn play(scenario: &Scenario) -> Played {
     runtime.block_on(async {
         let world = World::new(scenario);
         scenario.tools.iter().for_each(|tool| world.register(tool));
+        let restrictions = scenario.restrictions.iter();
+        restrictions.for_each(|spec| world.restrict(spec));
         scenario
             .pre
             .iter()
@@ -71,8 +46,15 @@ async fn each(world: &Arc<World>, scenario: &Scenario) -> Played {
     let stack = stack::stack(world, scenario, None);
     let mut calls = Vec::new();
     for step in &scenario.calls {
-        let Step::Call(call) = step else {
-            unreachable!("views are not played");
+        let call = match step {
+            Step::Call(call) => call,
+            Step::View(spec) => {
+                world.carry_out(&spec.before);
+                let scope = spec.view.as_deref().map(|name| world.scope(name));
+                let names = world.registry.names(scope.as_ref());
+                calls.push(json!({"view": spec.view, "names": names}));
+                continue;
+            }
         };
         world.carry_out(&call.before);
         let token = world.begin(Some(&call.id));

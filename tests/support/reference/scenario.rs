@@ -52,7 +52,7 @@ pub(crate) struct Scenario {
     pub(crate) scopes: Vec<ScopeSpec>,
     pub(crate) tools: Vec<ToolSpec>,
     #[serde(default)]
-    pub(crate) restrictions: Vec<Value>,
+    pub(crate) restrictions: Vec<RestrictionSpec>,
     #[serde(default)]
     pub(crate) pre: Vec<PreSpec>,
     #[serde(default)]
@@ -65,6 +65,16 @@ pub(crate) struct Scenario {
     pub(crate) observers: Vec<ObserverSpec>,
     pub(crate) approval: Option<ApprovalSpec>,
     pub(crate) presentation: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RestrictionSpec {
+    pub(crate) scope: String,
+    pub(crate) allow: Option<Vec<String>>,
+    #[serde(default)]
+    pub(crate) deny: Vec<String>,
+    pub(crate) id: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -10,18 +10,17 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolfall::policy::{ListenerRegistration, Waterfall};
 use toolfall::{
-    Arguments, BoxError, CallView, CodedError, ContextMessage, Decision, GuardRegistration,
-    PostDecision, PostRequest, Registration, Registry, Scope,
+    Arguments, BoxError, CallView, CodedError, ContextMessage, Decision, Filter, GuardList,
+    GuardRegistration, PostDecision, PostRequest, Registration, Registry, Scope,
 };
 
-use super::guards::Guards;
-use super::scenario::{Effect, ErrorSpec, Run, Scenario};
+use super::scenario::{Effect, ErrorSpec, RestrictionSpec, Run, Scenario};
 
 pub(crate) struct World {
     pub(crate) registry: Registry,
     pub(crate) pre: Waterfall<CallView, Decision>,
     pub(crate) post: Waterfall<PostRequest, PostDecision>,
-    pub(crate) guards: Guards,
+    pub(crate) guards: GuardList,
     /// Whether tools are declared repeatable: a retry needs them to be.
     pub(crate) repeatable: bool,
     batch: bool,
@@ -44,6 +43,7 @@ struct State {
 #[allow(dead_code, reason = "kept only to be dropped")]
 pub(crate) enum Kept {
     Guard(GuardRegistration),
+    Mask(Registration),
     Listener(ListenerRegistration),
 }
 
@@ -64,7 +64,7 @@ impl World {
             registry: Registry::new(),
             pre: Waterfall::new(Decision::Allow),
             post: Waterfall::new(PostDecision::accept()),
-            guards: Guards::default(),
+            guards: GuardList::new(),
             repeatable: scenario.around.iter().any(retries),
             batch: scenario.run == Run::Batch,
             scopes,
@@ -150,13 +150,29 @@ impl World {
     }
 
     pub(crate) fn register(self: &Arc<Self>, tool: &super::scenario::ToolSpec) {
-        let registration = self
-            .registry
-            .register(super::tools::tool(self, tool))
-            .expect("scenarios register what can be registered");
+        let definition = super::tools::tool(self, tool);
+        let registration = match &tool.scope {
+            None => self.registry.register(definition),
+            Some(scope) => self.registry.register_in(&self.scopes[scope], definition),
+        };
+        let registration = registration.expect("scenarios register what can be registered");
         let key = (tool.scope.clone(), tool.name.clone());
         let old = self.state().tools.insert(key, registration);
         assert!(old.is_none(), "a scenario registered a name twice");
+    }
+
+    pub(crate) fn restrict(&self, spec: &RestrictionSpec) {
+        let filter = match &spec.allow {
+            Some(allow) => Filter::allow(allow).and_deny(&spec.deny),
+            None => Filter::deny(&spec.deny),
+        };
+        let scope = &self.scopes[&spec.scope];
+        let mask = self.registry.restrict(scope, &filter);
+        let mask = mask.expect("scenarios restrict what can be restricted");
+        match &spec.id {
+            Some(id) => self.keep(id, Kept::Mask(mask)),
+            None => mask.keep(),
+        }
     }
 
     fn unregister(&self, name: &str, scope: Option<&String>) {

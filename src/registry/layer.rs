@@ -1,0 +1,99 @@
+//! What one scope registered for itself and for what is nested in it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use toolfall_layers::WeakScope;
+
+use super::mask::Mask;
+use crate::tool::ToolEntry;
+
+/// Tools and masks of one scope, or of everybody.
+#[derive(Clone, Default)]
+pub(super) struct Layer {
+    tools: HashMap<Arc<str>, Placed, RandomState>,
+    masks: Vec<Placed<Mask>>,
+}
+
+/// Something with its place in the order of all registrations.
+pub(super) struct Placed<T = ToolEntry> {
+    pub(super) order: u64,
+    pub(super) what: Arc<T>,
+}
+
+impl<T> Clone for Placed<T> {
+    fn clone(&self) -> Self {
+        Self {
+            order: self.order,
+            what: self.what.clone(),
+        }
+    }
+}
+
+impl Layer {
+    pub(super) fn get(&self, name: &str) -> Option<&Arc<ToolEntry>> {
+        self.tools.get(name).map(|placed| &placed.what)
+    }
+
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.tools.contains_key(name)
+    }
+
+    /// The tools in no order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(|name| &**name)
+    }
+
+    /// The tools in the order of registration.
+    pub(super) fn in_order(&self) -> Vec<&Arc<ToolEntry>> {
+        let mut tools: Vec<&Placed> = self.tools.values().collect();
+        tools.sort_unstable_by_key(|placed| placed.order);
+        tools.into_iter().map(|placed| &placed.what).collect()
+    }
+
+    /// Whether one of the scope's masks hides an inherited tool.
+    pub(super) fn hides(&self, name: &str) -> bool {
+        self.masks.iter().any(|mask| mask.what.hides(name))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.masks.is_empty()
+    }
+
+    /// Adds a tool whose name is not taken here.
+    pub(super) fn insert(&mut self, order: u64, tool: Arc<ToolEntry>) {
+        let name = tool.def.name().into();
+        self.tools.insert(name, Placed { order, what: tool });
+    }
+
+    /// Removes exactly `tool`, never a later one of the same name.
+    pub(super) fn remove(&mut self, tool: &Arc<ToolEntry>) -> bool {
+        let name = tool.def.name();
+        let is_it = self.get(name).is_some_and(|known| Arc::ptr_eq(known, tool));
+        if is_it {
+            self.tools.remove(name);
+        }
+        is_it
+    }
+
+    pub(super) fn mask(&mut self, order: u64, mask: Arc<Mask>) {
+        self.masks.push(Placed { order, what: mask });
+    }
+
+    pub(super) fn unmask(&mut self, mask: &Arc<Mask>) -> bool {
+        let before = self.masks.len();
+        self.masks.retain(|known| !Arc::ptr_eq(&known.what, mask));
+        self.masks.len() < before
+    }
+}
+
+/// The layer of a scope, with what became of the scope.
+#[derive(Clone)]
+pub(super) struct ScopeLayer {
+    pub(super) scope: WeakScope,
+    pub(super) layer: Layer,
+    /// Nothing is left of a scope that was disposed, and its calls find no
+    /// tools: without this mark they would find those that its masks hid.
+    pub(super) disposed: bool,
+}
