@@ -172,17 +172,13 @@ impl EffectivePolicy {
         let name = call.name();
         let is_dangerous = || {
             let declared = tool.is_dangerous();
-            (declared || dangerous(call)).then(|| match declared {
-                true => format!("tool \"{name}\" is dangerous"),
-                false => format!("this call of tool \"{name}\" is dangerous"),
-            })
+            let why = || reason(declared, name, "is dangerous");
+            (declared || dangerous(call)).then(why)
         };
         let makes_edits = || {
             let declared = tool.makes_edits();
-            (declared || edits(call)).then(|| match declared {
-                true => format!("tool \"{name}\" changes files"),
-                false => format!("this call of tool \"{name}\" changes files"),
-            })
+            let why = || reason(declared, name, "changes files");
+            (declared || edits(call)).then(why)
         };
         let asked = |why: Option<String>| why.map_or(Decision::Allow, Decision::ask);
         let decision = match self.policy {
@@ -219,6 +215,12 @@ impl EffectivePolicy {
             source: self.source.as_str().to_owned(),
         }
     }
+}
+
+/// Says whether the tool declares it or a rule says it of this call.
+fn reason(declared: bool, tool: &str, what: &str) -> String {
+    let of = if declared { "" } else { "this call of " };
+    format!("{of}tool \"{tool}\" {what}")
 }
 
 /// As rules are named in decisions: `approval policy "ask-edits" (session)`.
