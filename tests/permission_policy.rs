@@ -200,10 +200,10 @@ async fn decisions_name_the_policy_and_who_set_it() {
         denied.text(),
         "Error: tool \"plain\" is denied: no approval policy is set"
     );
-    let rule = rule(&denied);
+    let by = rule(&denied);
     assert!(
-        rule.contains("approval policy \"deny-all\" (nothing)"),
-        "{rule}"
+        by.contains("approval policy \"deny-all\" (nothing)"),
+        "{by}"
     );
 
     session.presets().set_user_policy(Some(DenyAll));
@@ -212,11 +212,8 @@ async fn decisions_name_the_policy_and_who_set_it() {
         denied.text(),
         "Error: tool \"plain\" is denied by the approval policy \"deny-all\""
     );
-    let rule = rule(&denied);
-    assert!(
-        rule.contains("approval policy \"deny-all\" (user)"),
-        "{rule}"
-    );
+    let by = rule(&denied);
+    assert!(by.contains("approval policy \"deny-all\" (user)"), "{by}");
     assert_eq!(effective(&log).len(), 2);
 }
 
@@ -286,8 +283,8 @@ async fn a_session_that_may_only_read_denies_edits_whatever_policies_allow() {
     assert_eq!(host.verdict("write").await, "allow");
     session.set_sandbox(SandboxMode::ReadOnly).unwrap();
     assert_eq!(host.verdict("write").await, "deny");
-    let rule = rule(&host.result("write").await);
-    assert!(rule.contains("sandbox mode \"read-only\""), "{rule}");
+    let by = rule(&host.result("write").await);
+    assert!(by.contains("sandbox mode \"read-only\""), "{by}");
     assert_eq!(host.verdict("plain").await, "allow");
     session.set_sandbox(SandboxMode::FullAccess).unwrap();
     assert_eq!(host.verdict("write").await, "allow");
