@@ -8,6 +8,7 @@
 //! - [`pipeline`]: the standard stack, and how to write it by hand.
 //! - [`scheduler`]: whole batches, in model order.
 //! - [`policy`] and [`approval`]: who may call what, and who is asked.
+//! - [`permission`]: presets and the approval policy of a session.
 //! - [`session`]: the durable record, its recovery and its checker.
 //! - [`wire`] and [`pairing`]: providers' messages.
 //! - [`layers`]: the contract, for custom layers.
@@ -53,6 +54,7 @@ pub mod command;
 pub mod hooks;
 pub mod host;
 pub mod pairing;
+pub mod permission;
 pub mod pipeline;
 pub mod policy;
 pub mod registry;

@@ -63,6 +63,17 @@ pub trait Definition: Any + Send + Sync {
         false
     }
 
+    /// Whether the tool declares that a call of it can do harm: something
+    /// that a person may want to be asked about.
+    fn is_dangerous(&self) -> bool {
+        false
+    }
+
+    /// Whether the tool declares that a call of it changes files.
+    fn makes_edits(&self) -> bool {
+        false
+    }
+
     /// Judges the arguments; a failure is the outcome and the body does not
     /// run.
     fn check_arguments(&self, call: &CallView, arguments: &Arguments) -> Result<(), ToolOutcome> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
@@ -13,8 +13,10 @@ use toolfall_layers::{ApprovalOutcome, ApprovalRequest, BoxError, Scope};
 
 use super::audit::Trail;
 use super::question::Question;
-use super::{ApprovalAudit, ApprovalMode};
+use super::session_mode::Modes;
+use super::{ApprovalAudit, ApprovalMode, SessionMode};
 use crate::policy::{ListenerRegistration, Listeners};
+use crate::session::{LogError, SessionLog};
 
 pub(super) type Answerer = dyn Fn(
         ApprovalRequest,
@@ -41,7 +43,7 @@ pub struct Answerers(Arc<Inner>);
 struct Inner {
     answerers: Arc<Listeners<Answerer>>,
     audit: Option<Arc<dyn ApprovalAudit>>,
-    never: AtomicBool,
+    modes: Arc<Modes>,
     closed: CancellationToken,
 }
 
@@ -66,7 +68,7 @@ impl Answerers {
         Self(Arc::new(Inner {
             answerers: Listeners::new(),
             audit,
-            never: AtomicBool::new(false),
+            modes: Arc::new(Modes::new()),
             closed: CancellationToken::new(),
         }))
     }
@@ -128,18 +130,41 @@ impl Answerers {
         self.0.answerers.dispose(scope);
     }
 
-    /// Whether questions are asked from now on. Open ones stay open.
+    /// Whether questions are asked from now on, where no
+    /// [session](Self::session) says otherwise. Open ones stay open.
     pub fn set_mode(&self, mode: ApprovalMode) {
-        let never = mode == ApprovalMode::Never;
-        self.0.never.store(never, Ordering::SeqCst);
+        self.0.modes.set_common(mode);
     }
 
-    /// Whether questions are asked.
+    /// Whether questions are asked, where no session says otherwise.
     pub fn mode(&self) -> ApprovalMode {
-        if self.0.never.load(Ordering::SeqCst) {
-            ApprovalMode::Never
-        } else {
-            ApprovalMode::Ask
+        self.0.modes.common()
+    }
+
+    /// Whether questions are asked for calls from `scope`: what the nearest
+    /// scope says that has a session with a mode of its own, else
+    /// [`mode`](Self::mode).
+    pub fn mode_in(&self, scope: &Scope) -> ApprovalMode {
+        self.0.modes.of(Some(scope))
+    }
+
+    /// Lets the session whose log is `log` say whether questions are asked
+    /// for calls from `scope` and from scopes nested in it. Reads the whole
+    /// log, so it blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::Read`] if the log cannot be read.
+    pub fn session(&self, scope: &Scope, log: SessionLog) -> Result<SessionMode, LogError> {
+        SessionMode::of(log, self.0.modes.clone(), scope.clone())
+    }
+
+    /// The paragraph for the prompt of `agent`: what counts for it now. Empty
+    /// without an agent, and once the answerers are closed.
+    pub fn prompt(&self, agent: Option<&Scope>) -> &'static str {
+        match agent {
+            Some(agent) if !self.0.closed.is_cancelled() => self.mode_in(agent).prompt(),
+            _ => "",
         }
     }
 
@@ -153,7 +178,7 @@ impl Answerers {
     fn settled(&self, request: &ApprovalRequest) -> Option<ApprovalOutcome> {
         if request.cancellation().is_cancelled() {
             Some(ApprovalOutcome::Cancelled)
-        } else if self.mode() == ApprovalMode::Never {
+        } else if self.0.modes.of(request.call().scope()) == ApprovalMode::Never {
             Some(ApprovalOutcome::Rejected)
         } else if self.0.closed.is_cancelled() {
             Some(ApprovalOutcome::Unavailable)

@@ -41,8 +41,11 @@ mod audit;
 mod mode;
 mod question;
 mod session;
+mod session_mode;
 
 pub use self::answerers::Answerers;
 pub use self::audit::ApprovalAudit;
 pub use self::mode::{ApprovalMode, UnknownMode};
 pub use self::question::Question;
+pub use self::session_mode::SessionMode;
+pub(crate) use self::session_mode::Writing;

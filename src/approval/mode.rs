@@ -21,6 +21,21 @@ impl ApprovalMode {
             Self::Never => "never",
         }
     }
+
+    /// A paragraph for the agent's prompt, always the same for the same mode.
+    pub const fn prompt(self) -> &'static str {
+        match self {
+            Self::Ask => {
+                "The approval policy is \"ask\": before some operations somebody may be asked \
+                 for permission. If nobody is there to answer, the operation is refused."
+            }
+            Self::Never => {
+                "The approval policy is \"never\": nobody is asked for permission in this \
+                 session, and an operation that would need it is rejected. Do not request more \
+                 permissions; work with what is allowed."
+            }
+        }
+    }
 }
 
 impl fmt::Display for ApprovalMode {

@@ -59,6 +59,7 @@ pub struct CommandTool {
     spec: Spec,
     budget: Option<Duration>,
     parallel: bool,
+    harmless: bool,
 }
 
 impl CommandTool {
@@ -77,6 +78,7 @@ impl CommandTool {
             spec: Spec::new(program.into()),
             budget: None,
             parallel: false,
+            harmless: false,
         }
     }
 
@@ -146,6 +148,16 @@ impl CommandTool {
         self
     }
 
+    /// Declares that no run can do harm and that none changes files.
+    ///
+    /// Nobody can see that from outside, so without this the tool declares
+    /// that it is [dangerous](ToolDef::dangerous) and makes
+    /// [edits](ToolDef::edits).
+    pub fn harmless(mut self) -> Self {
+        self.harmless = true;
+        self
+    }
+
     /// The tool.
     pub fn into_tool(self) -> ToolDef {
         let Self {
@@ -155,6 +167,7 @@ impl CommandTool {
             spec,
             budget,
             parallel,
+            harmless,
         } = self;
         let spec = Arc::new(spec);
         let tool = raw_tool(
@@ -166,6 +179,11 @@ impl CommandTool {
         let tool = match budget {
             Some(budget) => tool.budget(budget),
             None => tool,
+        };
+        let tool = if harmless {
+            tool
+        } else {
+            tool.dangerous().edits()
         };
         if parallel { tool.parallel() } else { tool }
     }

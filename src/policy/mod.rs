@@ -25,6 +25,7 @@ mod waterfall;
 pub(crate) use self::contained::Contained;
 pub(crate) use self::listeners::{Heard, Listeners};
 pub use self::listeners::{ListenerRegistration, Subject};
+pub(crate) use self::per_scope::PerScope;
 #[cfg(feature = "workspace")]
 pub use self::rules::{Rule, RuleError, RuleList, Test, Verdict};
 pub use self::waterfall::{Delegated, Next, Waterfall};

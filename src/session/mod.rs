@@ -85,6 +85,7 @@ mod error;
 mod fields;
 mod log;
 mod options;
+mod permission;
 mod read;
 mod record;
 mod recorder;
@@ -101,6 +102,7 @@ pub use self::bodies::{
 pub use self::error::{LogError, ReadError};
 pub use self::log::{Appended, SessionLog};
 pub use self::options::{Options, SyncPolicy};
+pub use self::permission::{EffectiveRecord, PresetRecord, SandboxRecord};
 pub use self::read::{Contents, Line, LogReader, MAX_LINE, Torn, read_log};
 pub use self::record::{Body, MAX_NUMBER, OtherRecord, Record};
 pub use self::recorder::SessionRecorder;

@@ -9,6 +9,7 @@ use super::bodies::{
     CallRecord, ContextRecord, ResultRecord, StartedRecord, TornRecord, TurnRecord,
 };
 use super::fields::Fields;
+use super::permission::{EffectiveRecord, PresetRecord, SandboxRecord};
 
 /// The greatest number a record may carry as `seq` or as a call's ordinal.
 ///
@@ -46,6 +47,12 @@ pub enum Body {
     Decided(DecidedRecord),
     /// `approval/policy`: whether questions may be asked was switched.
     Policy(PolicyRecord),
+    /// `permission/preset`: a preset was selected.
+    Preset(PresetRecord),
+    /// `sandbox/mode`: how far tools may reach was switched.
+    Sandbox(SandboxRecord),
+    /// `permission/effective`: the approval policy that decides from here on.
+    Effective(EffectiveRecord),
     /// `context/message`: a message that a call left for the model.
     Context(ContextRecord),
     /// `turn/start`: a turn of the agent began.
@@ -113,6 +120,9 @@ bodies! {
     Asked(AskedRecord) = "approval/asked",
     Decided(DecidedRecord) = "approval/decided",
     Policy(PolicyRecord) = "approval/policy",
+    Preset(PresetRecord) = "permission/preset",
+    Sandbox(SandboxRecord) = "sandbox/mode",
+    Effective(EffectiveRecord) = "permission/effective",
     Context(ContextRecord) = "context/message",
     TurnStart(TurnRecord) = "turn/start",
     TurnEnd(TurnRecord) = "turn/end",
@@ -136,6 +146,9 @@ into_body! {
     Asked(AskedRecord),
     Decided(DecidedRecord),
     Policy(PolicyRecord),
+    Preset(PresetRecord),
+    Sandbox(SandboxRecord),
+    Effective(EffectiveRecord),
     Context(ContextRecord),
     Torn(TornRecord),
     Other(OtherRecord),

@@ -54,6 +54,8 @@ pub struct ToolDef {
     pub(super) output: Option<Value>,
     pub(super) budget: Option<Duration>,
     pub(super) repeatable: bool,
+    pub(super) dangerous: bool,
+    pub(super) edits: bool,
     pub(super) validation: Validation,
     pub(super) classify: Option<Arc<Classify>>,
     pub(super) render: Option<Arc<Render>>,
@@ -89,6 +91,8 @@ impl ToolDef {
             output: None,
             budget: None,
             repeatable: false,
+            dangerous: false,
+            edits: false,
             validation: Validation::Schema,
             classify: None,
             render: None,
@@ -141,6 +145,31 @@ impl ToolDef {
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self
+    }
+
+    /// Declares that a call can do harm, so that a person may want to be
+    /// asked: see [`ApprovalPolicy`](crate::permission::ApprovalPolicy).
+    /// Nothing guesses it from a name. Never sent to a model.
+    pub fn dangerous(mut self) -> Self {
+        self.dangerous = true;
+        self
+    }
+
+    /// Declares that a call changes files. A session that may only read
+    /// denies it. Never sent to a model.
+    pub fn edits(mut self) -> Self {
+        self.edits = true;
+        self
+    }
+
+    /// Whether it was declared [`dangerous`](Self::dangerous).
+    pub const fn is_dangerous(&self) -> bool {
+        self.dangerous
+    }
+
+    /// Whether it was declared to make [`edits`](Self::edits).
+    pub const fn makes_edits(&self) -> bool {
+        self.edits
     }
 
     /// Lets every call overlap with other parallel calls.

@@ -115,6 +115,14 @@ impl Definition for ToolEntry {
         self.def.repeatable
     }
 
+    fn is_dangerous(&self) -> bool {
+        self.def.dangerous
+    }
+
+    fn makes_edits(&self) -> bool {
+        self.def.edits
+    }
+
     fn check_arguments(&self, _: &CallView, arguments: &Arguments) -> Result<(), ToolOutcome> {
         self.judge(arguments)
     }

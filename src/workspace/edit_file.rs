@@ -47,6 +47,7 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
             })
         },
     )
+    .edits()
     .render(render)
 }
 

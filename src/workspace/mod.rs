@@ -14,6 +14,8 @@
 //! | `write_file` | makes or replaces a file, all or nothing | no |
 //! | `edit_file` | replaces one passage of a text file | no |
 //!
+//! The last two declare that they make [edits](crate::ToolDef::edits).
+//!
 //! Failures carry the name `WorkspaceError` and one of these codes:
 //! `NOT_FOUND`, `OUTSIDE_ROOT`, `WRONG_KIND`, `NOT_TEXT`, `TOO_LARGE`,
 //! `BAD_PATTERN`, `NO_MATCH`, `AMBIGUOUS`, `IO`.

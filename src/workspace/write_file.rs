@@ -44,6 +44,7 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
             })
         },
     )
+    .edits()
     .render(render)
 }
 

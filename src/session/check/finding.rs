@@ -140,4 +140,28 @@ pub enum Problem {
         /// The word that was written.
         found: String,
     },
+    /// A preset that the table does not hold; found only where
+    /// [`Audit::presets`](super::Audit::presets) says which there are.
+    #[error("unknown preset {found:?}")]
+    UnknownPreset {
+        /// The name that was written.
+        found: String,
+    },
+    /// A sandbox mode that is none.
+    #[error(
+        "expected the sandbox mode \"read-only\", \"workspace-write\" or \
+         \"danger-full-access\", found {found:?}"
+    )]
+    UnknownSandboxMode {
+        /// The word that was written.
+        found: String,
+    },
+    /// An effective approval policy, or its source, that is none.
+    #[error("expected {expected}, found {found:?}")]
+    UnknownEffective {
+        /// What the word stands for: an approval policy or its source.
+        expected: &'static str,
+        /// The word that was written.
+        found: String,
+    },
 }

@@ -24,10 +24,12 @@
 mod approvals;
 mod calls;
 mod finding;
+mod permissions;
 
 use self::approvals::Approvals;
 use self::calls::Calls;
 pub use self::finding::{Finding, Problem};
+use self::permissions::Permissions;
 use super::record::{Body, Record};
 
 /// Checks a whole log; findings come in the order of their lines.
@@ -53,6 +55,7 @@ pub struct Audit {
     last_seq: Option<u64>,
     calls: Calls,
     approvals: Approvals,
+    permissions: Permissions,
 }
 
 impl Audit {
@@ -68,6 +71,13 @@ impl Audit {
             audit.observe(record);
         }
         audit
+    }
+
+    /// Judges the names of presets, too: only those in `names` are known.
+    /// Without this every name is.
+    pub fn presets<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.permissions.know(names.into_iter().map(Into::into));
+        self
     }
 
     /// What is wrong with the next record.
@@ -98,6 +108,9 @@ impl Audit {
             }
             Body::Decided(decided) => self.approvals.decided(decided, &mut problems),
             Body::Policy(policy) => Approvals::policy(policy, &mut problems),
+            Body::Preset(preset) => self.permissions.preset(preset, &mut problems),
+            Body::Sandbox(sandbox) => Permissions::sandbox(sandbox, &mut problems),
+            Body::Effective(effective) => Permissions::effective(effective, &mut problems),
             Body::TurnStart(turn) => self.approvals.turn_start(turn),
             Body::TurnEnd(turn) => self.approvals.turn_end(turn),
             Body::Torn(_) | Body::Other(_) => {}
