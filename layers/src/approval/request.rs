@@ -1,6 +1,9 @@
 //! The question and its answers.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
@@ -11,13 +14,25 @@ use crate::call::{CallId, CallView, Scope};
 /// reason that the policies gave.
 #[derive(Clone, Debug)]
 pub struct ApprovalRequest {
+    id: Arc<str>,
     view: CallView,
     reason: Option<String>,
 }
 
 impl ApprovalRequest {
-    pub(crate) const fn new(view: CallView, reason: Option<String>) -> Self {
-        Self { view, reason }
+    pub(crate) fn new(view: CallView, reason: Option<String>) -> Self {
+        Self {
+            id: question_id().into(),
+            view,
+            reason,
+        }
+    }
+
+    /// The question's own id: unique in the process, and unlikely to be met
+    /// in another one. Clones share it; a call that is asked about again has
+    /// another one.
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// The call, to show it: its arguments are the ones that will run.
@@ -56,7 +71,20 @@ impl ApprovalRequest {
     }
 }
 
-/// The answer to an [`ApprovalRequest`]. Nothing here lasts beyond the call.
+/// A question's id. The first half tells processes apart that write one log
+/// one after the other.
+fn question_id() -> String {
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let process = PROCESS.get_or_init(|| RandomState::new().hash_one(()));
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("ask-{process:016x}-{number}")
+}
+
+/// How a question ended, in one of four words: see [`ApprovalAnswer`] for what
+/// goes with it. Nothing here lasts beyond the call.
+///
+/// [`ApprovalAnswer`]: super::ApprovalAnswer
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalOutcome {

@@ -1,7 +1,7 @@
 //! What all views of one call share.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 
@@ -32,7 +32,7 @@ pub(crate) struct CallState {
     seen: OnceLock<(Weak<dyn Definition>, u64)>,
     pub(crate) gate: Gate,
     pub(crate) first_dispatch: DispatchCell,
-    flags: AtomicU8,
+    flags: AtomicU16,
     children: AtomicU32,
     rare: Mutex<Option<Box<Rare>>>,
 }
@@ -49,14 +49,15 @@ struct Rare {
 /// So many wakers are kept before the older ones are woken and let go.
 const MAX_WAITERS: usize = 32;
 
-const ENTERED: u8 = 1;
-const GIVEN_UP: u8 = 2;
-const UNKNOWN_EFFECT: u8 = 4;
-const MAY_GIVE_UP: u8 = 8;
-const CONTEXTS: u8 = 16;
-const CONTEXTS_CLOSED: u8 = 32;
-const APPROVED: u8 = 64;
-const RECORDED: u8 = 128;
+const ENTERED: u16 = 1;
+const GIVEN_UP: u16 = 2;
+const UNKNOWN_EFFECT: u16 = 4;
+const MAY_GIVE_UP: u16 = 8;
+const CONTEXTS: u16 = 16;
+const CONTEXTS_CLOSED: u16 = 32;
+const APPROVED: u16 = 64;
+const RECORDED: u16 = 128;
+const ENDS_TURN: u16 = 256;
 
 impl CallState {
     pub(crate) fn new(request: crate::CallRequest, host: Arc<Host>) -> Self {
@@ -74,17 +75,17 @@ impl CallState {
             seen: OnceLock::new(),
             gate: Gate::new(),
             first_dispatch: DispatchCell::new(),
-            flags: AtomicU8::new(0),
+            flags: AtomicU16::new(0),
             children: AtomicU32::new(0),
             rare: Mutex::new(None),
         }
     }
 
-    fn flag(&self, flag: u8) -> bool {
+    fn flag(&self, flag: u16) -> bool {
         self.flags.load(Ordering::Acquire) & flag != 0
     }
 
-    fn raise(&self, flag: u8) -> bool {
+    fn raise(&self, flag: u16) -> bool {
         self.flags.fetch_or(flag, Ordering::AcqRel) & flag != 0
     }
 
@@ -143,6 +144,15 @@ impl CallState {
 
     pub(crate) fn mark_approved(&self) {
         self.raise(APPROVED);
+    }
+
+    /// Whether a person's refusal ended the model's turn.
+    pub(crate) fn ends_turn(&self) -> bool {
+        self.flag(ENDS_TURN)
+    }
+
+    pub(crate) fn mark_ends_turn(&self) {
+        self.raise(ENDS_TURN);
     }
 
     pub(crate) fn mark_effect_unknown(&self) {
