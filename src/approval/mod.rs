@@ -38,11 +38,21 @@
 
 mod answerers;
 mod audit;
+mod bound;
+pub mod channel;
+mod digest;
 mod mode;
 mod question;
+mod resume;
+mod saved;
 mod session;
 
 pub use self::answerers::Answerers;
 pub use self::audit::ApprovalAudit;
+pub use self::bound::{AnswerError, BoundAnswer};
+pub use self::channel::{ChannelApprover, PendingQuestion, PendingQuestions, Questions, Withdrawn};
+pub use self::digest::{BadDigest, QuestionDigest};
 pub use self::mode::{ApprovalMode, UnknownMode};
 pub use self::question::Question;
+pub use self::resume::SavedAnswers;
+pub use self::saved::SavedQuestion;
