@@ -321,7 +321,7 @@ async fn an_answer_releases_the_call_that_was_shown_and_no_other() {
         assert_eq!(two.results.remove(0).await.unwrap().text(), "written");
         tokio::task::yield_now().await;
         assert_eq!(two.runs.get(), 1, "the other one still waits");
-        assert_eq!(two.pending.list(), [second.clone()]);
+        assert_eq!(two.pending.list(), std::slice::from_ref(second));
         let refusal = ApprovalAnswer::rejected("not this one");
         two.pending
             .answer(BoundAnswer::to(second, refusal))

@@ -59,7 +59,7 @@ fn decisions(log: &SessionLog) -> Vec<DecidedRecord> {
 /// conformance: ASK-04
 #[tokio::test]
 async fn a_refusal_says_why() {
-    let long = "x".repeat(5000);
+    let endless = "x".repeat(5000);
     let rejected = "the user rejected tool \"write\"";
     let cases = [
         ("use staging", format!("{rejected}: use staging")),
@@ -70,7 +70,7 @@ async fn a_refusal_says_why() {
         (" \n\t ", rejected.to_owned()),
         ("", rejected.to_owned()),
         (
-            &long,
+            &endless,
             format!("{rejected}: {}… (+3000 more chars)", "x".repeat(2000)),
         ),
     ];
@@ -155,8 +155,8 @@ async fn a_refusal_that_ends_the_turn_leaves_the_rest_of_the_batch_alone() {
             [format!("{refusal}: stop here"), refusal.to_owned()]
         };
         assert_eq!(texts, ["written".to_owned(), b, "written".to_owned(), d]);
-        let concludes = results.iter().map(|result| result.concludes_turn());
-        assert_eq!(concludes.collect::<Vec<_>>(), [false, true, false, false]);
+        let ended = results.iter().map(|result| result.concludes_turn());
+        assert_eq!(ended.collect::<Vec<_>>(), [false, true, false, false]);
         assert!(report.end.concludes && !report.end.aborted);
         assert_eq!(runs.get(), 2);
 
@@ -256,14 +256,11 @@ fn thinking(thinking: Duration) -> (SessionLog, Answerers, Arc<Mutex<Option<Dura
 
 const LIMIT: Duration = Duration::from_secs(30);
 const MOMENT: Duration = Duration::from_millis(1);
+const BEFORE: Duration = Duration::from_millis(29_999);
 
 #[tokio::test(start_paused = true)]
 async fn nobody_is_waited_for_longer_than_the_deadline() {
-    for (late, answered) in [
-        (LIMIT - MOMENT, true),
-        (LIMIT, true),
-        (LIMIT + MOMENT, false),
-    ] {
+    for (late, answered) in [(BEFORE, true), (LIMIT, true), (LIMIT + MOMENT, false)] {
         let (log, answerers, gone) = thinking(late);
         let runs = Counter::default();
         let pipeline = recorded(&answerers.deadline(LIMIT), &log, &runs);
@@ -346,17 +343,17 @@ async fn the_deadline_is_one_for_the_whole_question() {
 /// The person's clock and the tool's are two.
 #[tokio::test(start_paused = true)]
 async fn a_persons_thinking_never_eats_the_tools_budget() {
-    let budget = Duration::from_secs(5);
+    let (works, budget) = (Duration::from_millis(4_999), Duration::from_secs(5));
     let slow = raw_tool(
         "write",
         "",
         any_object(),
         move |_: Arguments, _: ToolContext| async move {
-            sleep(budget - MOMENT).await;
+            sleep(works).await;
             Ok::<_, BoxError>(json!("written"))
         },
     );
-    let (_, answerers, _) = thinking(LIMIT - MOMENT);
+    let (_, answerers, _) = thinking(BEFORE);
     let pipeline = Pipeline::builder(registry([slow]))
         .pre_decision(|_: &CallView| Decision::ask("it writes"))
         .approval(answerers.deadline(LIMIT))
@@ -365,7 +362,7 @@ async fn a_persons_thinking_never_eats_the_tools_budget() {
     let started = Instant::now();
     let result = pipeline.run(write(&CancellationToken::new())).await;
     assert_eq!(result.text(), "written");
-    assert_eq!(started.elapsed(), LIMIT - MOMENT + budget - MOMENT);
+    assert_eq!(started.elapsed(), BEFORE + works);
 }
 
 /// An answerer that panics after the deadline was armed has granted nothing.

@@ -32,11 +32,17 @@ impl QuestionDigest {
         let mut whole = String::from("question 1");
         for part in [scope, Some(call_id), Some(tool)] {
             match part {
-                Some(part) => whole.push_str(&format!("\n{}:{part}", part.len())),
+                Some(part) => {
+                    whole.push('\n');
+                    whole.push_str(&part.len().to_string());
+                    whole.push(':');
+                    whole.push_str(part);
+                }
                 None => whole.push_str("\n-"),
             }
         }
-        whole.push_str(&format!("\n{}", Digest::of(arguments)));
+        whole.push('\n');
+        whole.push_str(&Digest::of(arguments).to_string());
         Self(*Digest::of(&whole).as_bytes())
     }
 

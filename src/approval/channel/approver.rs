@@ -29,8 +29,6 @@ impl ChannelApprover {
     /// At most `capacity` questions wait to be received; a call that has one
     /// more waits, parked, until there is room, and its cancellation settles
     /// it there.
-    // The pair is the constructor: neither end is of use alone.
-    #[expect(clippy::new_ret_no_self, reason = "a channel has two ends")]
     pub fn new(capacity: NonZeroUsize) -> (Self, Questions) {
         let capacity = capacity.get().min(Semaphore::MAX_PERMITS);
         let (sender, receiver) = mpsc::channel(capacity);
