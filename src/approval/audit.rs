@@ -37,6 +37,8 @@ pub trait ApprovalAudit: Send + Sync {
 /// One question's pair of records; the second is made on every way out.
 pub(super) struct Trail {
     audit: Option<Arc<dyn ApprovalAudit>>,
+    /// Empty without an audit.
+    id: String,
     request: ApprovalRequest,
 }
 
@@ -46,11 +48,11 @@ impl Trail {
         audit: Option<Arc<dyn ApprovalAudit>>,
         request: ApprovalRequest,
     ) -> Result<Self, BoxError> {
+        let id = audit.as_ref().map_or_else(String::new, |_| request.id());
         if let Some(audit) = &audit {
-            catch(|| audit.asked(request.id(), &request))
-                .unwrap_or_else(|panic| Err(panic.into()))?;
+            catch(|| audit.asked(&id, &request)).unwrap_or_else(|panic| Err(panic.into()))?;
         }
-        Ok(Self { audit, request })
+        Ok(Self { audit, id, request })
     }
 
     pub(super) const fn request(&self) -> &ApprovalRequest {
@@ -67,7 +69,7 @@ impl Trail {
         let Some(audit) = self.audit.take() else {
             return Ok(());
         };
-        catch(|| audit.decided(self.request.id(), &self.request, answer))
+        catch(|| audit.decided(&self.id, &self.request, answer))
             .unwrap_or_else(|panic| Err(panic.into()))
     }
 }
@@ -82,7 +84,7 @@ impl Drop for Trail {
                 "tool \"{}\" ({}): approval {} was dropped and cannot be recorded as cancelled: {}",
                 self.request.tool(),
                 self.request.call_id(),
-                self.request.id(),
+                self.id,
                 error
             );
         }

@@ -42,7 +42,7 @@ impl SavedQuestion {
     /// As [`of`](Self::of), where the digest is known.
     pub(super) fn with_digest(request: &ApprovalRequest, digest: QuestionDigest) -> Self {
         Self {
-            id: request.id().to_owned(),
+            id: request.id(),
             call_id: request.call_id().as_str().to_owned(),
             tool: request.tool().to_owned(),
             arguments: request.call().raw_arguments().to_owned(),

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
@@ -14,15 +14,17 @@ use crate::call::{CallId, CallView, Scope};
 /// reason that the policies gave.
 #[derive(Clone, Debug)]
 pub struct ApprovalRequest {
-    id: Arc<str>,
+    /// Its text is made when somebody asks for it: most approvers never do.
+    number: u64,
     view: CallView,
     reason: Option<String>,
 }
 
 impl ApprovalRequest {
     pub(crate) fn new(view: CallView, reason: Option<String>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
-            id: question_id().into(),
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             view,
             reason,
         }
@@ -31,8 +33,8 @@ impl ApprovalRequest {
     /// The question's own id: unique in the process, and unlikely to be met
     /// in another one. Clones share it; a call that is asked about again has
     /// another one.
-    pub fn id(&self) -> &str {
-        &self.id
+    pub fn id(&self) -> String {
+        question_id(self.number)
     }
 
     /// The call, to show it: its arguments are the ones that will run.
@@ -73,11 +75,9 @@ impl ApprovalRequest {
 
 /// A question's id. The first half tells processes apart that write one log
 /// one after the other.
-fn question_id() -> String {
+fn question_id(number: u64) -> String {
     static PROCESS: OnceLock<u64> = OnceLock::new();
-    static NEXT: AtomicU64 = AtomicU64::new(1);
     let process = PROCESS.get_or_init(|| RandomState::new().hash_one(()));
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("ask-{process:016x}-{number}")
 }
 

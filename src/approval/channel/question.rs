@@ -55,6 +55,7 @@ impl Stream for Questions {
 /// cancelled.
 #[must_use = "a question that is dropped is settled as cancelled"]
 pub struct PendingQuestion {
+    id: String,
     request: ApprovalRequest,
     digest: QuestionDigest,
     reply: oneshot::Sender<ApprovalAnswer>,
@@ -63,6 +64,7 @@ pub struct PendingQuestion {
 impl PendingQuestion {
     pub(super) fn new(request: ApprovalRequest, reply: oneshot::Sender<ApprovalAnswer>) -> Self {
         Self {
+            id: request.id(),
             digest: QuestionDigest::of_request(&request),
             request,
             reply,
@@ -76,7 +78,7 @@ impl PendingQuestion {
 
     /// The question's own id.
     pub fn id(&self) -> &str {
-        self.request.id()
+        &self.id
     }
 
     /// What an answer by reference must name.
