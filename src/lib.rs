@@ -74,14 +74,14 @@ pub use toolfall_layers as layers;
 #[cfg(feature = "testing")]
 pub use toolfall_layers::testing;
 pub use toolfall_layers::{
-    ApprovalLayer, ApprovalOutcome, ApprovalRequest, Arguments, ArgumentsError, ArgumentsErrorKind,
-    BodyContext, BoxError, Call, CallId, CallRequest, CallView, Catalog, ClearedCall, CodedError,
-    ContentBlock, ContextMessage, ContextSource, DecidedBy, DecidedCall, Decision, Definition,
-    Denial, Effect, ErrorInfo, ExecutionToken, Extensions, FailureKind, Guard, GuardLayer,
-    GuardList, GuardRegistration, GuardRelaxed, IntoArguments, MonotonicGuard, Observer,
-    PostDecision, PostExecuteLayer, PostRequest, PreDecisionLayer, Reason, Recorded, Recorder,
-    Rendered, ResultNotifyLayer, RetryLayer, Scope, ScopeId, StageError, TimeoutLayer, ToolCall,
-    ToolOutcome, ToolResult, code,
+    ApprovalAnswer, ApprovalLayer, ApprovalOutcome, ApprovalRequest, Arguments, ArgumentsError,
+    ArgumentsErrorKind, BodyContext, BoxError, Call, CallId, CallRequest, CallView, Catalog,
+    ClearedCall, CodedError, ContentBlock, ContextMessage, ContextSource, DecidedBy, DecidedCall,
+    Decision, Definition, Denial, Effect, ErrorInfo, ExecutionToken, Extensions, FailureKind,
+    Guard, GuardLayer, GuardList, GuardRegistration, GuardRelaxed, IntoArguments, MonotonicGuard,
+    Observer, PostDecision, PostExecuteLayer, PostRequest, PreDecisionLayer, Reason, Recorded,
+    Recorder, Rendered, ResultNotifyLayer, RetryLayer, Scope, ScopeId, StageError, TimeoutLayer,
+    ToolCall, ToolOutcome, ToolResult, code,
 };
 
 pub use self::pipeline::{Pipeline, PipelineBuilder};

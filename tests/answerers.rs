@@ -9,8 +9,8 @@ use toolfall::approval::{Answerers, ApprovalAudit, ApprovalMode};
 use toolfall::pipeline::BoxPipeline;
 use toolfall::session::{Body, SessionLog, SessionRecorder, check};
 use toolfall::{
-    ApprovalOutcome, ApprovalRequest, Arguments, BoxError, CallRequest, CallView, Decision,
-    FailureKind, Pipeline, Registry, Scope, ToolContext, ToolResult, raw_tool,
+    ApprovalAnswer, ApprovalOutcome, ApprovalRequest, Arguments, BoxError, CallRequest, CallView,
+    Decision, FailureKind, Pipeline, Registry, Scope, ToolContext, ToolResult, raw_tool,
 };
 
 const UNAVAILABLE: &str =
@@ -64,9 +64,9 @@ impl ApprovalAudit for Trail {
         &self,
         id: &str,
         _: &ApprovalRequest,
-        outcome: ApprovalOutcome,
+        answer: &ApprovalAnswer,
     ) -> Result<(), BoxError> {
-        self.write("decided", format!("{id} {outcome}"))
+        self.write("decided", format!("{id} {}", answer.outcome()))
     }
 }
 
@@ -166,7 +166,7 @@ async fn a_question_reaches_the_answerers_of_its_own_scope() {
         let asked = asked.clone();
         let answerer = move |_: ApprovalRequest| {
             asked.lock().unwrap().push(name);
-            async { None }
+            async { None::<ApprovalOutcome> }
         };
         match scope {
             None => answerers.register(answerer).keep(),
@@ -197,7 +197,7 @@ async fn an_answerer_that_fails_has_granted_nothing() {
         boom();
         #[expect(unreachable_code, reason = "says what it would return")]
         async {
-            None
+            None::<ApprovalOutcome>
         }
     });
     assert_eq!(ask(&answerers).await.text(), UNAVAILABLE);
@@ -206,7 +206,7 @@ async fn an_answerer_that_fails_has_granted_nothing() {
         tokio::task::yield_now().await;
         boom();
         #[expect(unreachable_code, reason = "says what it would return")]
-        None
+        None::<ApprovalOutcome>
     });
     assert_eq!(ask(&answerers).await.text(), UNAVAILABLE);
     drop(panics);
@@ -231,7 +231,9 @@ async fn a_cancelled_call_is_settled_before_anybody_is_asked() {
         let (trail, answerers) = audited();
         answerers.set_mode(mode);
         answerers
-            .register(|_: ApprovalRequest| async { panic!("nobody is to be asked") as Option<_> })
+            .register(|_: ApprovalRequest| async {
+                panic!("nobody is to be asked") as Option<ApprovalOutcome>
+            })
             .keep();
         let cancel = CancellationToken::new();
         let cancels = cancel.clone();

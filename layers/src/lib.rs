@@ -65,7 +65,7 @@ pub mod testing;
 pub mod timeout;
 pub mod turn;
 
-pub use self::approval::{ApprovalLayer, ApprovalOutcome, ApprovalRequest};
+pub use self::approval::{ApprovalAnswer, ApprovalLayer, ApprovalOutcome, ApprovalRequest};
 pub use self::arguments::{
     Arguments, ArgumentsError, ArgumentsErrorKind, CheckError, DecodeError, Digest, MAX_DEPTH,
     MAX_TEXT, Malformed, check_json, check_value, discard_value, printable, to_value,

@@ -23,7 +23,7 @@ use tower_test::mock;
 /// A stack that asks, and writes down which stages ran after that.
 fn asking<A>(approval: ApprovalLayer<A>, ask: Decision, tool: Tool, log: &Log) -> impl CallService
 where
-    A: Policy<ApprovalRequest, ApprovalOutcome, Future: Send + 'static>
+    A: Policy<ApprovalRequest, ApprovalAnswer, Future: Send + 'static>
         + Clone
         + Send
         + Sync

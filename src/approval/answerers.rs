@@ -2,14 +2,13 @@
 
 use std::fmt;
 use std::future::Future;
-use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use toolfall_layers::policy::{Answer, Asked, IntoAnswer, Policy};
-use toolfall_layers::{ApprovalOutcome, ApprovalRequest, BoxError, Scope};
+use toolfall_layers::{ApprovalAnswer, ApprovalOutcome, ApprovalRequest, BoxError, Scope};
 
 use super::audit::Trail;
 use super::question::Question;
@@ -20,14 +19,14 @@ use crate::session::{LogError, SessionLog};
 
 pub(super) type Answerer = dyn Fn(
         ApprovalRequest,
-    ) -> Pin<Box<dyn Future<Output = Result<Option<ApprovalOutcome>, BoxError>> + Send>>
+    ) -> Pin<Box<dyn Future<Output = Result<Option<ApprovalAnswer>, BoxError>> + Send>>
     + Send
     + Sync;
 
 /// An approver that asks a live list of answerers in order.
 ///
-/// An answerer gives an outcome, or `None` to leave the question to the next.
-/// The first outcome counts; if nobody gives one the answer is `unavailable`,
+/// An answerer gives an [`ApprovalOutcome`] or an [`ApprovalAnswer`], or `None`
+/// to leave the question to the next. The first answer counts; if nobody gives one the answer is `unavailable`,
 /// and so it is if an answerer fails or panics. Nothing is remembered: every
 /// question is asked anew.
 ///
@@ -44,6 +43,7 @@ struct Inner {
     answerers: Arc<Listeners<Answerer>>,
     audit: Option<Arc<dyn ApprovalAudit>>,
     modes: Arc<Modes>,
+    deadline: Mutex<Option<Duration>>,
     closed: CancellationToken,
 }
 
@@ -69,8 +69,25 @@ impl Answerers {
             answerers: Listeners::new(),
             audit,
             modes: Arc::new(Modes::new()),
+            deadline: Mutex::new(None),
             closed: CancellationToken::new(),
         }))
+    }
+
+    /// Limits the wait for an answer to `after`, from now on, for all clones.
+    ///
+    /// The clock is the question's own: it starts as the question is asked and
+    /// covers all answerers, and a tool's budget starts after it. When it
+    /// runs out, whoever still thinks is let go of, and the call is denied
+    /// with the code `APPROVAL_TIMEOUT`; the trail says `unavailable`. An
+    /// answer at that very moment counts.
+    pub fn deadline(self, after: Duration) -> Self {
+        *self
+            .0
+            .deadline
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(after);
+        self
     }
 
     /// Adds an answerer after those added before.
@@ -80,7 +97,7 @@ impl Answerers {
     where
         F: Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = R> + Send + 'static,
-        R: IntoAnswer<Option<ApprovalOutcome>> + 'static,
+        R: IntoAnswer<Option<ApprovalAnswer>> + 'static,
     {
         self.insert(answerer, None, false)
     }
@@ -90,7 +107,7 @@ impl Answerers {
     where
         F: Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = R> + Send + 'static,
-        R: IntoAnswer<Option<ApprovalOutcome>> + 'static,
+        R: IntoAnswer<Option<ApprovalAnswer>> + 'static,
     {
         self.insert(answerer, None, true)
     }
@@ -101,7 +118,7 @@ impl Answerers {
     where
         F: Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = R> + Send + 'static,
-        R: IntoAnswer<Option<ApprovalOutcome>> + 'static,
+        R: IntoAnswer<Option<ApprovalAnswer>> + 'static,
     {
         self.insert(answerer, Some(scope), false)
     }
@@ -115,7 +132,7 @@ impl Answerers {
     where
         F: Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = R> + Send + 'static,
-        R: IntoAnswer<Option<ApprovalOutcome>> + 'static,
+        R: IntoAnswer<Option<ApprovalAnswer>> + 'static,
     {
         let answerer: Arc<Answerer> = Arc::new(move |request| {
             let answer = answerer(request);
@@ -188,33 +205,28 @@ impl Answerers {
     }
 }
 
-impl Policy<ApprovalRequest, ApprovalOutcome> for Answerers {
+impl Policy<ApprovalRequest, ApprovalAnswer> for Answerers {
     type Future = Question;
 
-    fn ask(&self, request: &ApprovalRequest) -> Asked<ApprovalOutcome, Question> {
-        let trail = match Trail::begin(self.0.audit.clone(), question_id(), request.clone()) {
+    fn ask(&self, request: &ApprovalRequest) -> Asked<ApprovalAnswer, Question> {
+        let trail = match Trail::begin(self.0.audit.clone(), request.clone()) {
             Ok(trail) => trail,
             Err(error) => return Answer::Now(Err(error)),
         };
         match self.settled(request) {
-            Some(outcome) => Answer::Now(trail.end(outcome)),
+            Some(outcome) => Answer::Now(trail.end(outcome.into())),
             None => Answer::Later(Question::new(
                 trail,
                 self.0.answerers.heard(),
                 self.0.closed.clone(),
+                *self
+                    .0
+                    .deadline
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner),
             )),
         }
     }
-}
-
-/// A question's id. The first half tells processes apart that write one log
-/// one after the other.
-fn question_id() -> String {
-    static PROCESS: OnceLock<u64> = OnceLock::new();
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    let process = PROCESS.get_or_init(|| RandomState::new().hash_one(()));
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("ask-{process:016x}-{number}")
 }
 
 impl fmt::Debug for Answerers {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolfall_layers::panic::{catch, display};
-use toolfall_layers::{ApprovalOutcome, ApprovalRequest, BoxError};
+use toolfall_layers::{ApprovalAnswer, ApprovalOutcome, ApprovalRequest, BoxError};
 
 /// Keeps the trail of questions: each is recorded as asked before anybody is
 /// asked, and as decided exactly once, under the same id.
@@ -11,8 +11,8 @@ use toolfall_layers::{ApprovalOutcome, ApprovalRequest, BoxError};
 /// Both methods are called on the task of the call and should not block for
 /// long.
 pub trait ApprovalAudit: Send + Sync {
-    /// Records that somebody is about to be asked. `id` is the question's
-    /// own: unique in the process, and unlikely to be met in another one.
+    /// Records that somebody is about to be asked. `id` is the
+    /// request's own.
     ///
     /// # Errors
     ///
@@ -23,20 +23,21 @@ pub trait ApprovalAudit: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The outcome is void and the call fails with the error: a decision that
+    /// The answer is void and the call fails with the error: a decision that
     /// was not recorded is none. A question that was dropped has nobody left
     /// to tell, and the error is logged.
     fn decided(
         &self,
         id: &str,
         request: &ApprovalRequest,
-        outcome: ApprovalOutcome,
+        answer: &ApprovalAnswer,
     ) -> Result<(), BoxError>;
 }
 
 /// One question's pair of records; the second is made on every way out.
 pub(super) struct Trail {
     audit: Option<Arc<dyn ApprovalAudit>>,
+    /// Empty without an audit.
     id: String,
     request: ApprovalRequest,
 }
@@ -45,9 +46,9 @@ impl Trail {
     /// Records the first of the pair.
     pub(super) fn begin(
         audit: Option<Arc<dyn ApprovalAudit>>,
-        id: String,
         request: ApprovalRequest,
     ) -> Result<Self, BoxError> {
+        let id = audit.as_ref().map_or_else(String::new, |_| request.id());
         if let Some(audit) = &audit {
             catch(|| audit.asked(&id, &request)).unwrap_or_else(|panic| Err(panic.into()))?;
         }
@@ -58,17 +59,17 @@ impl Trail {
         &self.request
     }
 
-    /// Records the second of the pair, and gives the outcome back if that
+    /// Records the second of the pair, and gives the answer back if that
     /// could be done.
-    pub(super) fn end(mut self, outcome: ApprovalOutcome) -> Result<ApprovalOutcome, BoxError> {
-        self.decide(outcome).map(|()| outcome)
+    pub(super) fn end(mut self, answer: ApprovalAnswer) -> Result<ApprovalAnswer, BoxError> {
+        self.decide(&answer).map(|()| answer)
     }
 
-    fn decide(&mut self, outcome: ApprovalOutcome) -> Result<(), BoxError> {
+    fn decide(&mut self, answer: &ApprovalAnswer) -> Result<(), BoxError> {
         let Some(audit) = self.audit.take() else {
             return Ok(());
         };
-        catch(|| audit.decided(&self.id, &self.request, outcome))
+        catch(|| audit.decided(&self.id, &self.request, answer))
             .unwrap_or_else(|panic| Err(panic.into()))
     }
 }
@@ -76,7 +77,7 @@ impl Trail {
 impl Drop for Trail {
     /// The question was dropped while it was open.
     fn drop(&mut self) {
-        if let Err(error) = self.decide(ApprovalOutcome::Cancelled) {
+        if let Err(error) = self.decide(&ApprovalOutcome::Cancelled.into()) {
             // Outside the macro, which has a `display` of its own.
             let error = display(&error);
             tracing::warn!(

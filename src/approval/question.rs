@@ -3,19 +3,21 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use toolfall_layers::panic::{catch, display};
-use toolfall_layers::{ApprovalOutcome, ApprovalRequest, BoxError};
+use toolfall_layers::{ApprovalAnswer, ApprovalOutcome, ApprovalRequest, BoxError};
 
 use super::answerers::Answerer;
 use super::audit::Trail;
 use crate::policy::{Contained, Heard};
 
-type Answering = Pin<Box<dyn Future<Output = Result<Option<ApprovalOutcome>, BoxError>> + Send>>;
+type Answering = Pin<Box<dyn Future<Output = Result<Option<ApprovalAnswer>, BoxError>> + Send>>;
 
-/// Asks one answerer after the other, until one answers, the caller cancels
-/// or the answerers are closed.
+/// Asks one answerer after the other, until one answers, the caller cancels,
+/// the answerers are closed, or the deadline passes.
 pub struct Question {
     open: Option<Open>,
 }
@@ -26,10 +28,44 @@ struct Open {
     answering: Option<Contained<Answering>>,
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
     closed: Pin<Box<WaitForCancellationFutureOwned>>,
+    deadline: Option<Deadline>,
+}
+
+/// The end of the wait.
+struct Deadline {
+    after: Duration,
+    /// `None` where the clock does not reach so far.
+    at: Option<Instant>,
+    /// Made when there is something to wait for.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Deadline {
+    fn new(after: Duration) -> Self {
+        Self {
+            after,
+            at: Instant::now().checked_add(after),
+            timer: None,
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<ApprovalAnswer> {
+        let Some(at) = self.at else {
+            return Poll::Pending;
+        };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
+        let expired = ApprovalAnswer::expired(self.after);
+        timer.as_mut().poll(cx).map(|()| expired)
+    }
 }
 
 impl Question {
-    pub(super) fn new(trail: Trail, rest: Heard<Answerer>, closed: CancellationToken) -> Self {
+    pub(super) fn new(
+        trail: Trail,
+        rest: Heard<Answerer>,
+        closed: CancellationToken,
+        deadline: Option<Duration>,
+    ) -> Self {
         let cancelled = trail.request().cancellation().clone();
         Self {
             open: Some(Open {
@@ -38,29 +74,34 @@ impl Question {
                 answering: None,
                 cancelled: Box::pin(cancelled.cancelled_owned()),
                 closed: Box::pin(closed.cancelled_owned()),
+                deadline: deadline.map(Deadline::new),
             }),
         }
     }
 }
 
 impl Open {
-    /// An answer and a cancellation in the same poll: the answer counts.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<ApprovalOutcome> {
+    /// Of what comes in the same poll an answer counts first, then a
+    /// cancellation, then the deadline.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<ApprovalAnswer> {
         if let Poll::Ready(answer) = self.poll_answer(cx) {
             return Poll::Ready(answer);
         }
         if self.cancelled.as_mut().poll(cx).is_ready() || self.closed.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(ApprovalOutcome::Cancelled);
+            return Poll::Ready(ApprovalOutcome::Cancelled.into());
         }
-        Poll::Pending
+        match &mut self.deadline {
+            Some(deadline) => deadline.poll(cx),
+            None => Poll::Pending,
+        }
     }
 
-    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<ApprovalOutcome> {
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<ApprovalAnswer> {
         loop {
             let Some(answering) = &mut self.answering else {
                 let request = self.trail.request();
                 let Some(answerer) = self.rest.next(request.call()) else {
-                    return Poll::Ready(ApprovalOutcome::Unavailable);
+                    return Poll::Ready(ApprovalOutcome::Unavailable.into());
                 };
                 match catch(|| answerer(request.clone())) {
                     Ok(answering) => self.answering = Some(Contained::new(answering)),
@@ -77,7 +118,7 @@ impl Open {
             let _ = catch(|| drop(answering));
             match answer {
                 Ok(None) => {}
-                Ok(Some(outcome)) => return Poll::Ready(outcome),
+                Ok(Some(answer)) => return Poll::Ready(answer),
                 Err(error) => return Poll::Ready(failed(self.trail.request(), &error)),
             }
         }
@@ -85,7 +126,7 @@ impl Open {
 }
 
 /// Whoever fails has granted nothing, and nobody behind him is asked.
-fn failed(request: &ApprovalRequest, error: &dyn std::fmt::Display) -> ApprovalOutcome {
+fn failed(request: &ApprovalRequest, error: &dyn std::fmt::Display) -> ApprovalAnswer {
     // Outside the macro, which has a `display` of its own.
     let error = display(error);
     tracing::warn!(
@@ -93,23 +134,23 @@ fn failed(request: &ApprovalRequest, error: &dyn std::fmt::Display) -> ApprovalO
         request.tool(),
         request.call_id(),
     );
-    ApprovalOutcome::Unavailable
+    ApprovalOutcome::Unavailable.into()
 }
 
 impl Future for Question {
-    type Output = Result<ApprovalOutcome, BoxError>;
+    type Output = Result<ApprovalAnswer, BoxError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let open = self.open.as_mut().expect("polled after completion");
-        let Poll::Ready(outcome) = open.poll(cx) else {
+        let Poll::Ready(answer) = open.poll(cx) else {
             return Poll::Pending;
         };
         let Open {
             trail, answering, ..
         } = self.open.take().expect("seen above");
-        // Whoever is still thinking is let go of before the outcome is told.
+        // Whoever is still thinking is let go of before the answer is told.
         let _ = catch(|| drop(answering));
-        Poll::Ready(trail.end(outcome))
+        Poll::Ready(trail.end(answer))
     }
 }
 

@@ -13,7 +13,7 @@ use super::Pipeline;
 use crate::registry::Registry;
 use crate::tool::Reentry;
 use crate::{
-    ApprovalLayer, ApprovalOutcome, ApprovalRequest, BoxError, CallView, ClearedCall, DecidedCall,
+    ApprovalAnswer, ApprovalLayer, ApprovalRequest, BoxError, CallView, ClearedCall, DecidedCall,
     Decision, Denial, Guard, GuardLayer, Observer, PostDecision, PostExecuteLayer, PostRequest,
     PreDecisionLayer, Recorder, ResultNotifyLayer, RetryLayer, TimeoutLayer, ToolCall, ToolOutcome,
     ToolResult, ToolService,
@@ -96,7 +96,7 @@ impl<Post, Pre, A, G, Around> PipelineBuilder<Post, Pre, A, G, Around> {
     /// denial.
     pub fn approval<M, I>(self, approver: I) -> PipelineBuilder<Post, Pre, I::Policy, G, Around>
     where
-        I: IntoPolicy<ApprovalRequest, ApprovalOutcome, M>,
+        I: IntoPolicy<ApprovalRequest, ApprovalAnswer, M>,
     {
         PipelineBuilder {
             registry: self.registry,
@@ -202,7 +202,7 @@ impl<Post, Pre, A, G, Around> PipelineBuilder<Post, Pre, A, G, Around> {
         Wrapped: Service<ClearedCall, Response = ToolOutcome> + Clone,
         Wrapped::Error: Into<BoxError>,
         G: Guard + Clone,
-        A: toolfall_layers::policy::Policy<ApprovalRequest, ApprovalOutcome> + Clone,
+        A: toolfall_layers::policy::Policy<ApprovalRequest, ApprovalAnswer> + Clone,
         Pre: Layer<Guarded<Wrapped, A, G>, Service = Decided>,
         Decided: Service<ToolCall, Response = ToolOutcome>,
         Post: Layer<Decided, Service = Posted>,

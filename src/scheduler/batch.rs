@@ -39,7 +39,9 @@ pub struct BatchEnd {
     /// Messages of calls that committed after the cancellation: they belong
     /// to the next turn, not to the aborted one.
     pub parked: Vec<ContextMessage>,
-    /// Whether a call declared the turn finished.
+    /// Whether a call declared the turn finished, or a person refused one and
+    /// ended the turn with that. Either way every call of the batch came to
+    /// its own result; a host that wants to stop at once cancels the batch.
     pub concludes: bool,
 }
 

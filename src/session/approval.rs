@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ApprovalOutcome;
+use super::bodies::is_false;
+use crate::approval::QuestionDigest;
+use crate::{ApprovalAnswer, ApprovalOutcome};
 
 /// An `approval/asked` record: somebody is being asked for permission.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +22,14 @@ pub struct AskedRecord {
     /// Why permission is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What an answer must name: see [`QuestionDigest`]. Absent if the call has
+    /// no id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<QuestionDigest>,
 }
+
+/// The word in [`DecidedRecord::why`] for a deadline that passed.
+pub const WHY_DEADLINE: &str = "deadline";
 
 /// An `approval/decided` record: a question is settled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +40,15 @@ pub struct DecidedRecord {
     /// How it was settled. A word that is no outcome reads as
     /// [`ApprovalOutcome::Unavailable`]: never as a grant.
     pub outcome: ApprovalOutcome,
+    /// What a refusal told the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Whether the refusal ended the model's turn.
+    #[serde(skip_serializing_if = "is_false")]
+    pub ends_turn: bool,
+    /// What settled it, where that was no answer: [`WHY_DEADLINE`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// The word that was read, where it is no outcome. Never written.
     #[serde(skip_serializing)]
     pub unknown: Option<String>,
@@ -42,7 +60,20 @@ impl DecidedRecord {
         Self {
             id: id.into(),
             outcome,
+            message: None,
+            ends_turn: false,
+            why: None,
             unknown: None,
+        }
+    }
+
+    /// The question `id` was settled by `answer`.
+    pub fn answered(id: impl Into<String>, answer: &ApprovalAnswer) -> Self {
+        Self {
+            message: answer.message().map(ToOwned::to_owned),
+            ends_turn: answer.ends_turn(),
+            why: answer.waited().map(|_| WHY_DEADLINE.to_owned()),
+            ..Self::new(id, answer.outcome())
         }
     }
 }
@@ -51,17 +82,24 @@ impl DecidedRecord {
 struct WrittenDecision {
     id: String,
     outcome: String,
+    #[serde(default)]
+    message: Option<String>,
+    #[serde(default)]
+    ends_turn: bool,
+    #[serde(default)]
+    why: Option<String>,
 }
 
 impl From<WrittenDecision> for DecidedRecord {
     fn from(written: WrittenDecision) -> Self {
-        match ApprovalOutcome::from_word(&written.outcome) {
-            Some(outcome) => Self::new(written.id, outcome),
-            None => Self {
-                id: written.id,
-                outcome: ApprovalOutcome::Unavailable,
-                unknown: Some(written.outcome),
-            },
+        let outcome = ApprovalOutcome::from_word(&written.outcome);
+        Self {
+            id: written.id,
+            outcome: outcome.unwrap_or(ApprovalOutcome::Unavailable),
+            message: written.message,
+            ends_turn: written.ends_turn,
+            why: written.why,
+            unknown: outcome.is_none().then_some(written.outcome),
         }
     }
 }

@@ -6,7 +6,7 @@ use toolfall_layers::ContentBlock;
 
 /// `serde` asks for a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_false(value: &bool) -> bool {
+pub(super) fn is_false(value: &bool) -> bool {
     !*value
 }
 

@@ -95,7 +95,7 @@ mod shared;
 mod sink;
 mod sync;
 
-pub use self::approval::{AskedRecord, DecidedRecord, PolicyRecord};
+pub use self::approval::{AskedRecord, DecidedRecord, PolicyRecord, WHY_DEADLINE};
 pub use self::bodies::{
     CallRecord, ContextRecord, ErrorRecord, ResultRecord, StartedRecord, TornRecord, TurnRecord,
 };

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use toolfall_layers::ContentBlock;
 
-use super::approval::DecidedRecord;
+use super::approval::{AskedRecord, DecidedRecord};
 use super::bodies::{ErrorRecord, ResultRecord};
 use super::read::Torn;
 use super::record::{Body, MAX_NUMBER, Record};
+use crate::approval::SavedQuestion;
 use crate::{ApprovalOutcome, Effect, FailureKind, code};
 
 /// A call without a result.
@@ -20,6 +21,10 @@ pub struct OpenCall {
     pub id: String,
     /// The tool's name.
     pub name: String,
+    /// The arguments' text, exactly as sent.
+    pub arguments: String,
+    /// The name of the scope that it came from.
+    pub agent: Option<String>,
     /// The call that made it.
     pub parent: Option<u64>,
     /// Whether a body of it was entered.
@@ -42,6 +47,8 @@ pub struct Unfinished {
     calls: BTreeMap<u64, OpenCall>,
     /// Open questions, in the order in which they were asked.
     approvals: Vec<String>,
+    /// What was recorded of each of them, in the same order.
+    asked: Vec<AskedRecord>,
     next_seq: u64,
     next_call: u64,
 }
@@ -66,6 +73,8 @@ impl Unfinished {
                     call: call.call,
                     id: call.id.clone(),
                     name: call.name.clone(),
+                    arguments: call.arguments.clone(),
+                    agent: call.agent.clone(),
                     parent: call.parent,
                     started: false,
                 });
@@ -82,8 +91,12 @@ impl Unfinished {
             }
             Body::Asked(asked) if !self.approvals.contains(&asked.id) => {
                 self.approvals.push(asked.id.clone());
+                self.asked.push(asked.clone());
             }
-            Body::Decided(decided) => self.approvals.retain(|id| *id != decided.id),
+            Body::Decided(decided) => {
+                self.approvals.retain(|id| *id != decided.id);
+                self.asked.retain(|asked| asked.id != decided.id);
+            }
             _ => {}
         }
     }
@@ -103,6 +116,19 @@ impl Unfinished {
     /// The ids of the open questions, in the order in which they were asked.
     pub fn approvals(&self) -> &[String] {
         &self.approvals
+    }
+
+    /// The open questions that can be asked again in another process, in the
+    /// order in which they were asked: those about a call that is open, and
+    /// whose record has the digest of that call.
+    pub fn questions(&self) -> Vec<SavedQuestion> {
+        let asked = self.asked.iter();
+        asked
+            .filter_map(|asked| {
+                let call = self.calls.get(&asked.call?)?;
+                SavedQuestion::recorded(asked, call).filter(|_| !call.started)
+            })
+            .collect()
     }
 
     /// The `seq` of the next record.
@@ -198,6 +224,10 @@ pub struct Recovery {
     pub interrupted: Vec<OpenCall>,
     /// The questions that were decided as cancelled.
     pub cancelled: Vec<String>,
+    /// Those of them that can be answered now, for calls that are made again:
+    /// see [`SavedAnswers`](crate::approval::SavedAnswers). No later opening
+    /// finds them.
+    pub questions: Vec<SavedQuestion>,
 }
 
 impl Recovery {

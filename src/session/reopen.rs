@@ -60,6 +60,7 @@ pub(super) fn reopen(
         log.append(body)?;
     }
     recovery.interrupted = unfinished.calls().into_iter().cloned().collect();
+    recovery.questions = unfinished.questions();
     recovery.cancelled = unfinished.approvals().to_vec();
     if policy == SyncPolicy::Never {
         return Ok((log, recovery));

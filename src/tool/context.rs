@@ -77,8 +77,9 @@ impl ToolContext {
     /// the messages that it defers are deferred here. It never waits for a
     /// scheduler's slot.
     ///
-    /// A failure of the nested call is a result, not an error. Whether it
-    /// concludes the turn is left to the body.
+    /// A failure of the nested call is a result, not an error. Whether its
+    /// success concludes the turn is left to the body; a person's refusal that
+    /// ended the turn ends it for this call too.
     ///
     /// # Errors
     ///
@@ -115,6 +116,7 @@ impl ToolContext {
             Ok(result) => result,
             Err(never) => match never {},
         };
+        self.body.heed(&result);
         for context in result.contexts() {
             self.defer_context(context.clone());
         }

@@ -6,7 +6,7 @@ use pin_project_lite::pin_project;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 use tower_service::Service;
 
-use super::{ApprovalOutcome, ApprovalRequest};
+use super::{ApprovalAnswer, ApprovalOutcome, ApprovalRequest};
 use crate::call::{CallView, DecidedCall};
 use crate::error::{BoxError, Part, StageError};
 use crate::outcome::{DecidedBy, ToolOutcome};
@@ -79,7 +79,7 @@ impl<S, F> Future for ResponseFuture<S, F>
 where
     S: Service<DecidedCall, Response = ToolOutcome>,
     S::Error: Into<BoxError>,
-    F: Future<Output = Result<ApprovalOutcome, BoxError>>,
+    F: Future<Output = Result<ApprovalAnswer, BoxError>>,
 {
     type Output = Result<ToolOutcome, BoxError>;
 
@@ -95,7 +95,7 @@ where
                     {
                         turn.unpark();
                     }
-                    if let Some(refusal) = refusal(&view, answer) {
+                    if let Some(refusal) = refusal(&view, &answer) {
                         return Poll::Ready(Ok(refusal));
                     }
                     view.state().mark_approved();
@@ -133,14 +133,23 @@ where
 }
 
 /// What an answer that is no grant makes of the call.
-fn refusal(view: &CallView, answer: ApprovalOutcome) -> Option<ToolOutcome> {
+fn refusal(view: &CallView, answer: &ApprovalAnswer) -> Option<ToolOutcome> {
     let name = view.name();
-    Some(match answer {
+    if let Some(waited) = answer.waited() {
+        return Some(ToolOutcome::unanswered(name, waited));
+    }
+    Some(match answer.outcome() {
         ApprovalOutcome::AllowedOnce => return None,
-        ApprovalOutcome::Rejected => ToolOutcome::denied(
-            format!("the user rejected tool \"{name}\""),
-            DecidedBy::Approver,
-        ),
+        ApprovalOutcome::Rejected => {
+            if answer.ends_turn() {
+                view.state().mark_ends_turn();
+            }
+            let why = match answer.message() {
+                Some(message) => format!("the user rejected tool \"{name}\": {message}"),
+                None => format!("the user rejected tool \"{name}\""),
+            };
+            ToolOutcome::denied(why, DecidedBy::Approver)
+        }
         ApprovalOutcome::Cancelled if view.cancellation().is_cancelled() => {
             ToolOutcome::aborted(false)
         }
@@ -159,7 +168,7 @@ pin_project! {
     /// An open question: the answer, or the caller's cancellation.
     pub(super) struct Question<F> {
         #[pin]
-        asking: Asking<ApprovalOutcome, F>,
+        asking: Asking<ApprovalAnswer, F>,
         request: ApprovalRequest,
         cancelled: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
         parked: bool,
@@ -169,7 +178,7 @@ pin_project! {
 impl<F> Question<F> {
     pub(super) fn new<A>(approver: &A, request: ApprovalRequest) -> Self
     where
-        A: Policy<ApprovalRequest, ApprovalOutcome, Future = F>,
+        A: Policy<ApprovalRequest, ApprovalAnswer, Future = F>,
     {
         Self {
             asking: Asking::new(approver, &request, Part::Approver),
@@ -182,9 +191,9 @@ impl<F> Question<F> {
 
 impl<F> Future for Question<F>
 where
-    F: Future<Output = Result<ApprovalOutcome, BoxError>>,
+    F: Future<Output = Result<ApprovalAnswer, BoxError>>,
 {
-    type Output = Result<ApprovalOutcome, StageError>;
+    type Output = Result<ApprovalAnswer, StageError>;
 
     /// An answer and a cancellation in the same poll: the answer counts.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -197,7 +206,7 @@ where
             .cancelled
             .get_or_insert_with(|| Box::pin(token.clone().cancelled_owned()));
         if cancelled.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Ok(ApprovalOutcome::Cancelled));
+            return Poll::Ready(Ok(ApprovalOutcome::Cancelled.into()));
         }
         if !*this.parked
             && let Some(turn) = &this.request.call().state().turn

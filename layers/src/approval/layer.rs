@@ -3,7 +3,7 @@ use std::future::Ready;
 
 use tower_layer::Layer;
 
-use super::{Approval, ApprovalOutcome, ApprovalRequest};
+use super::{Approval, ApprovalAnswer, ApprovalOutcome, ApprovalRequest};
 use crate::error::BoxError;
 use crate::policy::{Answer, Asked, IntoPolicy, Policy};
 
@@ -16,10 +16,11 @@ pub struct ApprovalLayer<A> {
 
 impl<A> ApprovalLayer<A> {
     /// A layer that asks `approver`: a closure, an asynchronous closure, a
-    /// tower service or a [`Policy`](crate::policy::Policy).
+    /// tower service or a [`Policy`](crate::policy::Policy). Closures and
+    /// services may answer an [`ApprovalOutcome`] or an [`ApprovalAnswer`].
     pub fn new<M, I>(approver: I) -> Self
     where
-        I: IntoPolicy<ApprovalRequest, ApprovalOutcome, M, Policy = A>,
+        I: IntoPolicy<ApprovalRequest, ApprovalAnswer, M, Policy = A>,
     {
         Self {
             approver: approver.into_policy(),
@@ -58,10 +59,10 @@ impl<A> fmt::Debug for ApprovalLayer<A> {
 #[derive(Clone, Copy, Debug)]
 pub struct NoApprover(());
 
-impl Policy<ApprovalRequest, ApprovalOutcome> for NoApprover {
-    type Future = Ready<Result<ApprovalOutcome, BoxError>>;
+impl Policy<ApprovalRequest, ApprovalAnswer> for NoApprover {
+    type Future = Ready<Result<ApprovalAnswer, BoxError>>;
 
-    fn ask(&self, _: &ApprovalRequest) -> Asked<ApprovalOutcome, Self::Future> {
-        Answer::Now(Ok(ApprovalOutcome::Unavailable))
+    fn ask(&self, _: &ApprovalRequest) -> Asked<ApprovalAnswer, Self::Future> {
+        Answer::Now(Ok(ApprovalOutcome::Unavailable.into()))
     }
 }

@@ -5,6 +5,9 @@
 //! that goes through the post-execute stage; an approver that fails fails the
 //! call. A grant is good for this call alone and does not bypass the guards.
 //!
+//! A refusal may carry a message to the model, and may end the model's turn:
+//! see [`ApprovalAnswer`].
+//!
 //! While the question is open the caller's cancellation answers it
 //! (`cancelled`), a later answer is discarded, and a call with a
 //! [turn](crate::turn) gives up its slot.
@@ -31,11 +34,13 @@
 //! # }
 //! ```
 
+mod answer;
 mod future;
 mod layer;
 mod request;
 mod service;
 
+pub use self::answer::{ApprovalAnswer, MAX_MESSAGE};
 pub use self::future::ResponseFuture;
 pub use self::layer::{ApprovalLayer, NoApprover};
 pub use self::request::{ApprovalOutcome, ApprovalRequest};

@@ -1,6 +1,9 @@
 //! The question and its answers.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio_util::sync::CancellationToken;
 
@@ -11,13 +14,27 @@ use crate::call::{CallId, CallView, Scope};
 /// reason that the policies gave.
 #[derive(Clone, Debug)]
 pub struct ApprovalRequest {
+    /// Its text is made when somebody asks for it: most approvers never do.
+    number: u64,
     view: CallView,
     reason: Option<String>,
 }
 
 impl ApprovalRequest {
-    pub(crate) const fn new(view: CallView, reason: Option<String>) -> Self {
-        Self { view, reason }
+    pub(crate) fn new(view: CallView, reason: Option<String>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            view,
+            reason,
+        }
+    }
+
+    /// The question's own id: unique in the process, and unlikely to be met
+    /// in another one. Clones share it; a call that is asked about again has
+    /// another one.
+    pub fn id(&self) -> String {
+        question_id(self.number)
     }
 
     /// The call, to show it: its arguments are the ones that will run.
@@ -56,7 +73,18 @@ impl ApprovalRequest {
     }
 }
 
-/// The answer to an [`ApprovalRequest`]. Nothing here lasts beyond the call.
+/// A question's id. The first half tells processes apart that write one log
+/// one after the other.
+fn question_id(number: u64) -> String {
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    let process = PROCESS.get_or_init(|| RandomState::new().hash_one(()));
+    format!("ask-{process:016x}-{number}")
+}
+
+/// How a question ended, in one of four words: see [`ApprovalAnswer`] for what
+/// goes with it. Nothing here lasts beyond the call.
+///
+/// [`ApprovalAnswer`]: super::ApprovalAnswer
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalOutcome {

@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 use tower_service::Service;
 
 use super::future::{Question, ResponseFuture};
-use super::{ApprovalOutcome, ApprovalRequest};
+use super::{ApprovalAnswer, ApprovalRequest};
 use crate::call::{DecidedCall, ToolCall};
 use crate::error::BoxError;
 use crate::outcome::{DecidedBy, ToolOutcome};
@@ -34,7 +34,7 @@ impl<S, A> Service<ToolCall> for Approval<S, A>
 where
     S: Service<DecidedCall, Response = ToolOutcome> + Clone,
     S::Error: Into<BoxError>,
-    A: Policy<ApprovalRequest, ApprovalOutcome>,
+    A: Policy<ApprovalRequest, ApprovalAnswer>,
 {
     type Response = ToolOutcome;
     type Error = BoxError;

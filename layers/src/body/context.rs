@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::call::{Call, CallView, Replaced};
 use crate::catalog::Definition;
 use crate::error::{BoxError, Part, StageError, pipeline_failure};
-use crate::outcome::{ContextMessage, ToolOutcome};
+use crate::outcome::{ContextMessage, ToolOutcome, ToolResult};
 use crate::panic::catch;
 use crate::result_notify::Recorded;
 
@@ -120,6 +120,16 @@ impl BodyContext {
     /// ids that do not depend on timing.
     pub fn next_child(&self) -> u32 {
         self.dispatch.view.state().next_child()
+    }
+
+    /// Takes over what a call that this body made came to, as far as it binds
+    /// this call: a person's refusal that ended the model's turn ends it for
+    /// this call too, whatever the body makes of the failure. Whether a nested
+    /// success concludes the turn is left to the body.
+    pub fn heed(&self, nested: &ToolResult) {
+        if nested.is_turn_ended() {
+            self.dispatch.view.state().mark_ends_turn();
+        }
     }
 
     /// Declares the model's turn finished if the call succeeds, whichever of

@@ -58,6 +58,7 @@ const CONTEXTS_CLOSED: u16 = 32;
 const APPROVED: u16 = 64;
 const RECORDED: u16 = 128;
 const CONCLUDED: u16 = 256;
+const ENDS_TURN: u16 = 512;
 
 impl CallState {
     pub(crate) fn new(request: crate::CallRequest, host: Arc<Host>) -> Self {
@@ -153,6 +154,15 @@ impl CallState {
 
     pub(crate) fn mark_approved(&self) {
         self.raise(APPROVED);
+    }
+
+    /// Whether a person's refusal ended the model's turn.
+    pub(crate) fn ends_turn(&self) -> bool {
+        self.flag(ENDS_TURN)
+    }
+
+    pub(crate) fn mark_ends_turn(&self) {
+        self.raise(ENDS_TURN);
     }
 
     pub(crate) fn mark_effect_unknown(&self) {

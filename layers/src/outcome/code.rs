@@ -12,6 +12,8 @@ pub const ABORTED_BEFORE_DISPATCH: &str = "ABORTED_BEFORE_DISPATCH";
 pub const ABORTED: &str = "ABORTED";
 /// The tool's budget elapsed.
 pub const TOOL_TIMEOUT: &str = "TOOL_TIMEOUT";
+/// The wait for an approver's answer had a deadline, and nobody answered.
+pub const APPROVAL_TIMEOUT: &str = "APPROVAL_TIMEOUT";
 /// A load-shedding layer around the dispatch refused the call.
 pub const OVERLOADED: &str = "OVERLOADED";
 /// The process ended while the call ran.

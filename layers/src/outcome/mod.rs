@@ -34,6 +34,8 @@ pub(crate) struct Parts {
     pub(crate) meta: Option<Value>,
     pub(crate) contexts: Vec<ContextMessage>,
     pub(crate) concludes: bool,
+    /// A person ended the turn: unlike `concludes`, also where the call failed.
+    pub(crate) turn_ended: bool,
     pub(crate) decided_by: Option<DecidedBy>,
     /// The call for which the content was derived from the value.
     pub(crate) rendered_for: Option<ExecutionToken>,
@@ -137,6 +139,19 @@ impl ToolOutcome {
         .of_kind(FailureKind::TimedOut)
     }
 
+    /// The answer to a question that nobody answered within `waited`.
+    pub(crate) fn unanswered(name: &str, waited: std::time::Duration) -> Self {
+        let waited = waited.as_millis();
+        Self::denied(
+            format!("approval for tool \"{name}\" timed out after {waited}ms"),
+            DecidedBy::Nobody,
+        )
+        .with_info(ErrorInfo::new(
+            "ApprovalTimeoutError",
+            code::APPROVAL_TIMEOUT,
+        ))
+    }
+
     fn change(mut self, change: impl FnOnce(&mut Parts)) -> Self {
         let parts = Arc::make_mut(&mut self.0);
         change(parts);
@@ -189,9 +204,16 @@ impl ToolOutcome {
         self.change(|parts| parts.contexts.push(context))
     }
 
-    /// Marks the model's turn as finished. A failure cannot carry the mark.
+    /// Marks the model's turn as finished. A failure cannot carry the mark; the
+    /// result stage alone puts it on one, where a person's refusal ends the turn.
     pub fn concluding_turn(self) -> Self {
         self.change(|parts| parts.concludes = parts.failure.is_none())
+    }
+
+    /// Marks the turn as finished by a person, also on a failure.
+    pub(crate) fn turn_ended(mut self) -> Self {
+        Arc::make_mut(&mut self.0).turn_ended = true;
+        self
     }
 
     pub(crate) fn with_contexts(self, contexts: Vec<ContextMessage>) -> Self {

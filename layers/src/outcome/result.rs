@@ -100,9 +100,15 @@ impl ToolResult {
         &self.parts.contexts
     }
 
-    /// Whether the tool declared the model's turn finished.
+    /// Whether the model's turn is finished: the tool declared it so and
+    /// succeeded, or a person refused the call, or one nested in it, and ended
+    /// the turn with that.
     pub fn concludes_turn(&self) -> bool {
-        self.parts.concludes
+        self.parts.concludes || self.parts.turn_ended
+    }
+
+    pub(crate) fn is_turn_ended(&self) -> bool {
+        self.parts.turn_ended
     }
 
     /// What may have happened in the world.

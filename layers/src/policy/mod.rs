@@ -123,10 +123,10 @@ where
 
 impl<S, Req, Out> Policy<Req, Out> for ServicePolicy<S>
 where
-    S: Service<Req, Response = Out> + Clone,
-    S::Error: Into<BoxError>,
+    S: Service<Req> + Clone,
     S::Future: Send,
     S: Send,
+    Result<S::Response, S::Error>: IntoAnswer<Out>,
     Req: Clone + Send,
     Out: Send,
 {
@@ -191,9 +191,9 @@ where
 
 impl<S, Req, Out> IntoPolicy<Req, Out, IsService> for S
 where
-    S: Service<Req, Response = Out> + Clone + Send,
-    S::Error: Into<BoxError>,
+    S: Service<Req> + Clone + Send,
     S::Future: Send,
+    Result<S::Response, S::Error>: IntoAnswer<Out>,
     Req: Clone + Send,
     Out: Send,
 {

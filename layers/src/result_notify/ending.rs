@@ -63,6 +63,11 @@ impl Ending {
         } else {
             outcome
         };
+        let outcome = if state.ends_turn() {
+            outcome.turn_ended()
+        } else {
+            outcome
+        };
         let effect = if !state.was_entered() {
             Effect::NotStarted
         } else if state.is_effect_unknown() {

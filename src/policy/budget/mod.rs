@@ -22,7 +22,7 @@
 //!
 //! # Ending the turn
 //!
-//! A failure cannot conclude the model's turn. A host that wants to stop asks
+//! A policy's denial cannot conclude the model's turn. A host that wants to stop asks
 //! [`Budgets::exceeded`] after each batch, and sends no further request if it
 //! names a budget that matters to it.
 //!

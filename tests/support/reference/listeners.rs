@@ -6,8 +6,8 @@ use serde_json::json;
 use toolfall::approval::{Answerers, ApprovalMode};
 use toolfall::policy::Next;
 use toolfall::{
-    ApprovalOutcome, ApprovalRequest, BoxError, CallView, ContentBlock, Decision, PostDecision,
-    PostRequest,
+    ApprovalAnswer, ApprovalOutcome, ApprovalRequest, BoxError, CallView, ContentBlock, Decision,
+    PostDecision, PostRequest,
 };
 
 use super::scenario::{AnswerWord, ApprovalSpec, PostOutcome, PostSpec, PreOutcome, PreSpec, When};
@@ -172,7 +172,7 @@ impl Service {
         })
     }
 
-    pub(crate) async fn ask(&self, request: ApprovalRequest) -> Result<ApprovalOutcome, BoxError> {
+    pub(crate) async fn ask(&self, request: ApprovalRequest) -> Result<ApprovalAnswer, BoxError> {
         use toolfall_layers::policy::{Answer, Policy as _};
 
         let id = Some(request.call_id().as_str());
@@ -188,7 +188,7 @@ impl Service {
             }
         };
         let told = match &answer {
-            Ok(outcome) => json!({"outcome": outcome.as_str()}),
+            Ok(outcome) => json!({"outcome": outcome.outcome().as_str()}),
             Err(_) => json!({"outcome": "fail"}),
         };
         self.world.event(id, "answer", told);
