@@ -15,6 +15,8 @@ const MEANT_FOR_A_SHELL: &str = r"|&;<>()$`\*?[]{}#!~^";
 #[derive(Clone, Debug)]
 pub(super) struct Argv {
     words: Vec<Pattern>,
+    /// Whether the program's pattern is about its name, and not its path.
+    by_name: bool,
     rest: bool,
     reading: Reading,
 }
@@ -31,6 +33,7 @@ impl Argv {
                 .iter()
                 .map(|glob| Pattern::glob(glob, false, ignore_case))
                 .collect::<Result<_, _>>()?,
+            by_name: words.first().is_some_and(|program| !program.contains('/')),
             rest,
             reading: Reading::new(&patterns.concat(), ignore_case),
         })
@@ -76,8 +79,8 @@ impl Argv {
         // `/bin/rm` is `rm` to a rule that forbids it, and `./git` is not the
         // `git` that a rule allows.
         let named = match program.rsplit_once('/') {
-            Some((_, name)) => named.agreed(wanted.holds(name)),
-            None => named,
+            Some((_, name)) if self.by_name => named.agreed(wanted.holds(name)),
+            _ => named,
         };
         let pairs = patterns.iter().zip(arguments);
         pairs.fold(named, |holds, (pattern, word)| {

@@ -22,6 +22,7 @@ pub(super) enum Compiled {
     Present,
     Absent,
     Empty,
+    Filled,
 }
 
 impl Compiled {
@@ -59,6 +60,7 @@ impl Compiled {
             Kind::Present => Self::Present,
             Kind::Absent => Self::Absent,
             Kind::Empty => Self::Empty,
+            Kind::Filled => Self::Filled,
         })
     }
 
@@ -79,15 +81,19 @@ impl Compiled {
             Self::Argv(argv) => argv.holds(value),
             Self::Present => Holds::Yes,
             Self::Absent => Holds::No,
-            Self::Empty => match value {
-                Value::Null => true,
-                Value::String(text) => text.is_empty(),
-                Value::Array(elements) => elements.is_empty(),
-                Value::Object(members) => members.is_empty(),
-                _ => false,
-            }
-            .into(),
+            Self::Empty => is_empty(value).into(),
+            Self::Filled => (!is_empty(value)).into(),
         }
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(elements) => elements.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
     }
 }
 

@@ -63,6 +63,8 @@
 //!   one that it does not resolve;
 //! - a value of a type that the test is not for, or on the way to the place:
 //!   a list where the rule expects a text, `"100"` where it expects a number;
+//! - a place whose name another member resembles: `Amount` beside or instead
+//!   of `amount`, since there are decoders that take one for the other;
 //! - with `*` in the pointer: elements of which some pass and some do not.
 //!
 //! ```

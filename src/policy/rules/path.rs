@@ -29,7 +29,7 @@ impl PathTest {
                 if is_odd(text) || climbs(text) {
                     Holds::Unknown
                 } else {
-                    glob.matches(&plain(text)).into()
+                    glob.matches(&plain(text))
                 }
             }),
             Self::Below(root, glob) => glob.reading().ask(text, |text| below(root, glob, text)),
@@ -57,7 +57,7 @@ fn below(root: &Path, glob: &Pattern, text: &str) -> Holds {
         return Holds::No;
     };
     match found.to_str() {
-        Some("") => glob.matches(".").into(),
+        Some("") => glob.matches("."),
         // Links may lead to a spelling that the text does not show.
         Some(found) => glob.holds(found),
         None => Holds::Unknown,

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::holds::Holds;
+use super::text::folded;
 
 /// A pointer, taken apart.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub(super) struct Place {
 #[derive(Clone, Debug)]
 struct Segment {
     name: String,
+    /// The name as careless readers know it.
+    letters: String,
     /// Set if the name may count the elements of an array.
     index: Option<usize>,
     /// Whether it was written `*`, and not `~0` or the like.
@@ -83,8 +86,14 @@ impl Segment {
         Some(Self {
             index: counts.then(|| name.parse().unwrap_or(usize::MAX)),
             every: written == "*",
+            letters: letters(&name),
             name,
         })
+    }
+
+    /// Whether `name` is another name that may be taken for this one.
+    fn is_alike(&self, name: &str) -> bool {
+        !self.letters.is_empty() && name != self.name && letters(name) == self.letters
     }
 
     fn step<'a>(&self, at: Found<'a>) -> Vec<Found<'a>> {
@@ -97,12 +106,26 @@ impl Segment {
                 Some(index) => one(elements.get(index)),
                 None => vec![Found::OtherShape],
             },
-            Found::Value(Value::Object(members)) => match members.get(&self.name) {
-                None if self.every => vec![Found::OtherShape],
-                member => one(member),
-            },
+            Found::Value(Value::Object(members)) => {
+                let mut found = match members.get(&self.name) {
+                    None if self.every => vec![Found::OtherShape],
+                    member => one(member),
+                };
+                // There are decoders that take `Amount` for `amount`.
+                if members.keys().any(|name| self.is_alike(name)) {
+                    found.push(Found::OtherShape);
+                }
+                found
+            }
             Found::Value(Value::Null) | Found::Nothing => vec![Found::Nothing],
             Found::Value(_) | Found::OtherShape => vec![Found::OtherShape],
         }
     }
+}
+
+/// The letters and digits of a name, small and in their plainest form.
+fn letters(name: &str) -> String {
+    let plain = folded(name, true);
+    let letters = plain.chars().filter(|char| char.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
 }

@@ -30,6 +30,7 @@ pub(super) enum Kind {
     Present,
     Absent,
     Empty,
+    Filled,
 }
 
 impl Test {
@@ -52,7 +53,8 @@ impl Test {
     }
 
     /// The value is a string that matches `glob`, whole; `*` matches any run
-    /// of characters, `/` among them.
+    /// of characters, `/` among them. `?` and `[…]` stand for a character of
+    /// ASCII; whether a glob with them matches other text cannot be told.
     pub fn glob(glob: impl Into<String>) -> Self {
         Self::new(Kind::Glob(glob.into()))
     }
@@ -118,7 +120,7 @@ impl Test {
     /// One of which a shell might make something else cannot be told:
     /// operators, redirections, variables, substitutions, globs, escapes,
     /// assignments, comments, line ends. A program given by its path cannot be
-    /// told from one of that name. See
+    /// told from the one that a pattern without a path names. See
     /// [commands](super#commands) for why prefixes of lines are not matched.
     pub fn argv<P: Into<String>>(patterns: impl IntoIterator<Item = P>) -> Self {
         Self::new(Kind::Argv(patterns.into_iter().map(Into::into).collect()))
@@ -137,6 +139,11 @@ impl Test {
     /// There is nothing, or `null`, `""`, `[]` or `{}`.
     pub fn empty() -> Self {
         Self::new(Kind::Empty)
+    }
+
+    /// The opposite of [`empty`](Self::empty).
+    pub fn filled() -> Self {
+        Self::new(Kind::Filled)
     }
 
     /// Takes large and small letters for the same, in text, paths and words.

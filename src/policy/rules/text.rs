@@ -20,7 +20,9 @@ pub(super) struct Pattern {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Glob(GlobMatcher),
+    /// With whether it has parts that stand for one byte, which is no
+    /// character outside of ASCII.
+    Glob(GlobMatcher, bool),
     Regex(Regex),
 }
 
@@ -89,7 +91,7 @@ impl Pattern {
             .case_insensitive(ignore_case)
             .build()?;
         Ok(Self {
-            kind: Kind::Glob(glob.compile_matcher()),
+            kind: Kind::Glob(glob.compile_matcher(), lowered.contains(['?', '['])),
             reading,
         })
     }
@@ -118,14 +120,15 @@ impl Pattern {
 
     /// Whether `text` matches, in every way in which it may be read.
     pub(super) fn holds(&self, text: &str) -> Holds {
-        self.reading.ask(text, |text| self.matches(text).into())
+        self.reading.ask(text, |text| self.matches(text))
     }
 
     /// Whether `text` matches exactly as it is written.
-    pub(super) fn matches(&self, text: &str) -> bool {
+    pub(super) fn matches(&self, text: &str) -> Holds {
         match &self.kind {
-            Kind::Glob(glob) => glob.is_match(text),
-            Kind::Regex(regex) => regex.is_match(text),
+            Kind::Glob(_, true) if !text.is_ascii() => Holds::Unknown,
+            Kind::Glob(glob, _) => glob.is_match(text).into(),
+            Kind::Regex(regex) => regex.is_match(text).into(),
         }
     }
 }

@@ -91,7 +91,7 @@ pub struct WrittenTest {
     /// Whether there is a value, `null` included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub present: Option<bool>,
-    /// `true`: there is nothing, or `null`, `""`, `[]` or `{}`.
+    /// Whether there is nothing, or `null`, `""`, `[]` or `{}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty: Option<bool>,
     /// Whether large and small letters are the same.
@@ -151,7 +151,7 @@ impl WrittenRules {
 
 impl WrittenTest {
     const KINDS: &str = "one of `equals`, `one_of`, `glob`, `regex`, `path`, `below`, `outside`, \
-        `at_most`, `at_least`, `argv`, `present` and `empty = true`, of which `path` goes with \
+        `at_most`, `at_least`, `argv`, `present` and `empty`, of which `path` goes with \
         `below` and `at_most` with `at_least`";
 
     fn test(self) -> Result<Test, RuleErrorKind> {
@@ -194,10 +194,8 @@ impl WrittenTest {
             }
         };
         take("present", self.present.map(present));
-        take(
-            "empty",
-            self.empty.filter(|empty| *empty).map(|_| Test::empty()),
-        );
+        let empty = |empty| if empty { Test::empty() } else { Test::filled() };
+        take("empty", self.empty.map(empty));
         match (tests.pop(), tests.is_empty()) {
             (Some(test), true) if self.ignore_case => Ok(test.ignore_case()),
             (Some(test), true) => Ok(test),
