@@ -117,10 +117,10 @@ proptest! {
         }
         let all = list(&before, otherwise);
         let (verdict, name) = all.verdict(tool, &arguments);
-        match &matching {
-            Some((wanted, rule)) => prop_assert_eq!((verdict, name), (*wanted, Some(rule.as_str()))),
-            None => prop_assert_eq!((verdict, name), (otherwise, None)),
-        }
+        let wanted = matching.as_ref().map_or((otherwise, None), |(found, rule)| {
+            (*found, Some(rule.as_str()))
+        });
+        prop_assert_eq!((verdict, name), wanted);
         let shuffled = list(&after, otherwise);
         prop_assert_eq!(shuffled.verdict(tool, &arguments).0, verdict);
     }

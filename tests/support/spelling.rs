@@ -119,9 +119,12 @@ pub fn json_texts(value: &Value) -> Vec<String> {
     for format in [|n: &str| format!("{n}e0"), |n: &str| format!("{n}E+00")] {
         texts.push(written(value, &|text| escaped(text, false), &format));
     }
-    let zeros = |number: &str| match number.contains('.') {
-        true => format!("{number}00"),
-        false => format!("{number}.0"),
+    let zeros = |number: &str| {
+        if number.contains('.') {
+            format!("{number}00")
+        } else {
+            format!("{number}.0")
+        }
     };
     texts.push(written(value, &|text| escaped(text, false), &zeros));
     texts
@@ -129,9 +132,12 @@ pub fn json_texts(value: &Value) -> Vec<String> {
 
 fn escaped(text: &str, upper: bool) -> String {
     text.encode_utf16()
-        .map(|unit| match upper {
-            true => format!("\\u{unit:04X}"),
-            false => format!("\\u{unit:04x}"),
+        .map(|unit| {
+            if upper {
+                format!("\\u{unit:04X}")
+            } else {
+                format!("\\u{unit:04x}")
+            }
         })
         .collect()
 }
