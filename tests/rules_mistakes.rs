@@ -45,7 +45,7 @@ fn what_is_wrong_in_toml_is_named_with_line_and_column() {
         ),
         (
             "[[rules]]\nname = \"r\"\nverdict = \"ask\"",
-            "line 5, column 8: expected rules with different names",
+            "line 5, column 8: rule \"r\": expected a name that no other rule has",
         ),
         (
             "[[rules]]\nname = \"\"\nverdict = \"ask\"",

@@ -23,7 +23,7 @@ pub enum RuleErrorKind {
     },
     /// A second rule of the same name, or one that is called as the default.
     #[error(
-        "expected rules with different names, none of them \"otherwise\", found a second {name:?}"
+        "expected a name that no other rule has, nor the default, which is \"otherwise\", found {name:?}"
     )]
     NameTaken {
         /// The name.
