@@ -96,6 +96,6 @@ pub use self::tool::{
 pub use self::tool_service::ToolService;
 
 /// The README's examples run as tests.
-#[cfg(all(doctest, feature = "testing"))]
+#[cfg(all(doctest, feature = "testing", feature = "rules"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

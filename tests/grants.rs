@@ -304,7 +304,7 @@ async fn stacked_stages_need_a_grant_each() {
     assert_eq!(granted.take(), ["one", "one+two"]);
 }
 
-#[cfg(feature = "workspace")]
+#[cfg(feature = "rules")]
 #[tokio::test]
 async fn a_rule_says_which_calls_a_grant_covers() {
     use toolfall::policy::{Rule, RuleList, Test, Verdict};

@@ -1,9 +1,13 @@
-//! Rule lists: the first match decides, and every verdict names its rule.
+//! Rule lists: the strictest match decides, and every verdict names its rule.
+
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use toolfall::policy::{Rule, RuleError, RuleList, Test, Verdict};
-use toolfall::{Arguments, BoxError, Pipeline, Registry, ToolContext, ToolResult, raw_tool};
+use toolfall::policy::{AllowedBy, Rule, RuleErrorKind, RuleList, Test, Verdict};
+use toolfall::{
+    Arguments, BoxError, CallView, Pipeline, Registry, ToolContext, ToolResult, raw_tool,
+};
 
 fn list(rules: impl IntoIterator<Item = Rule>) -> RuleList {
     RuleList::new(rules).expect("the rules are good")
@@ -25,22 +29,24 @@ async fn call(rules: RuleList, name: &'static str, arguments: &str) -> ToolResul
 }
 
 #[test]
-fn the_first_match_decides_whatever_follows() {
+fn the_strictest_match_decides_whatever_the_order() {
     let rules = list([
-        Rule::allow("reads").tool("read_*"),
-        Rule::deny("all files").tool("*_file"),
-        Rule::ask("rest"),
+        Rule::allow("all"),
+        Rule::ask("files").tool("*_file"),
+        Rule::deny("writing").tool("write_*"),
+        Rule::deny("files too").tool("write_file"),
     ]);
     let decided = |tool| verdict(&rules, tool, json!({}));
+    assert_eq!(decided("other"), (Verdict::Allow, Some("all".to_owned())));
     assert_eq!(
         decided("read_file"),
-        (Verdict::Allow, Some("reads".to_owned()))
+        (Verdict::Ask, Some("files".to_owned()))
     );
     assert_eq!(
         decided("write_file"),
-        (Verdict::Deny, Some("all files".to_owned()))
+        (Verdict::Deny, Some("writing".to_owned())),
+        "of two denials the first is cited"
     );
-    assert_eq!(decided("other"), (Verdict::Ask, Some("rest".to_owned())));
 }
 
 #[test]
@@ -49,65 +55,6 @@ fn what_no_rule_matches_gets_the_default() {
     assert_eq!(verdict(&rules, "b", json!({})), (Verdict::Ask, None));
     let rules = rules.otherwise(Verdict::Deny);
     assert_eq!(verdict(&rules, "b", json!({})), (Verdict::Deny, None));
-}
-
-#[test]
-fn arguments_are_tested_at_their_pointers() {
-    let rules = list([
-        Rule::deny("prod")
-            .argument("/target/env", Test::equals("prod"))
-            .argument("/force", Test::equals(true)),
-        Rule::deny("many").argument("/count", Test::equals(3)),
-        Rule::deny("hosts").argument("/hosts/0", Test::glob("*.internal")),
-        Rule::deny("sudo").argument("/sudo", Test::present()),
-    ])
-    .otherwise(Verdict::Allow);
-    let denied = |arguments| verdict(&rules, "x", arguments).1;
-    let both = json!({"target": {"env": "prod"}, "force": true});
-    assert_eq!(denied(both).as_deref(), Some("prod"));
-    assert_eq!(
-        denied(json!({"target": {"env": "prod"}})),
-        None,
-        "all tests must hold"
-    );
-    assert_eq!(
-        denied(json!({"count": 3.0})).as_deref(),
-        Some("many"),
-        "3.0 is 3"
-    );
-    assert_eq!(denied(json!({"count": "3"})), None, "a string is no number");
-    assert_eq!(
-        denied(json!({"hosts": ["db/a.internal"]})).as_deref(),
-        Some("hosts")
-    );
-    assert_eq!(denied(json!({"hosts": [5]})), None);
-    assert_eq!(denied(json!({"sudo": null})).as_deref(), Some("sudo"));
-    assert_eq!(denied(json!("free text")), None);
-}
-
-#[test]
-fn a_path_is_tested_in_its_plain_form() {
-    let rules = list([
-        Rule::deny("secrets").argument("/path", Test::path("secrets/**")),
-        Rule::deny("top").argument("/path", Test::path("*.toml")),
-        Rule::deny("up").argument("/path", Test::path("../**")),
-    ])
-    .otherwise(Verdict::Allow);
-    let denied = |path: &str| verdict(&rules, "read", json!({"path": path})).1;
-    for path in [
-        "secrets/key",
-        "./secrets/key",
-        "secrets//a/key",
-        "a/../secrets/key",
-        "./a/b/../../secrets/./key",
-    ] {
-        assert_eq!(denied(path).as_deref(), Some("secrets"), "{path}");
-    }
-    assert_eq!(denied("a/../../b").as_deref(), Some("up"));
-    assert_eq!(denied("./x.toml").as_deref(), Some("top"));
-    for path in ["public/key", "secrets2/key", "a/x.toml", "secrets/../a"] {
-        assert_eq!(denied(path), None, "{path}");
-    }
 }
 
 #[tokio::test]
@@ -140,26 +87,134 @@ async fn an_allowed_call_runs_and_a_question_without_anybody_is_a_denial() {
     assert!(result.is_error());
 }
 
+/// An allow has no place for a name, so the call carries it.
+#[tokio::test]
+async fn an_allow_says_which_rule_too() {
+    let named = Arc::new(Mutex::new(vec![]));
+    let seen = named.clone();
+    let registry = Registry::new();
+    let body = |_: Arguments, _: ToolContext| async { Ok::<Value, BoxError>(json!("ran")) };
+    let tool = raw_tool("read", "", json!({"type": "object"}), body);
+    registry.register(tool).expect("a fresh name").keep();
+    let pipeline = Pipeline::builder(registry)
+        .pre_decision(list([Rule::deny("no").tool("w*"), Rule::allow("reading")]))
+        .pre_decision(list([]).otherwise(Verdict::Allow))
+        .observer(move |call: &CallView, _: &ToolResult| {
+            let by = call.extensions().get::<AllowedBy>().expect("a name");
+            seen.lock().expect("no panic").extend_from_slice(by.names());
+        })
+        .build();
+    let result = pipeline
+        .call("1", "read", "{}", CancellationToken::new())
+        .await;
+    assert_eq!(result.text(), "ran");
+    assert_eq!(*named.lock().expect("no panic"), ["reading", "otherwise"]);
+}
+
+/// The registry knows a tool by one name, so a denied tool is not reached by
+/// another spelling, not even where everything else is allowed.
+#[tokio::test]
+async fn another_spelling_of_a_name_reaches_no_tool() {
+    let rules = || list([Rule::deny("no").tool("delete_file")]).otherwise(Verdict::Allow);
+    let registry = Registry::new();
+    let body = |_: Arguments, _: ToolContext| async { Ok::<Value, BoxError>(json!("ran")) };
+    let tool = raw_tool("delete_file", "", json!({"type": "object"}), body);
+    registry.register(tool).expect("a fresh name").keep();
+    let pipeline = Pipeline::builder(registry).pre_decision(rules()).build();
+    for name in [
+        "Delete_File",
+        "DELETE_FILE",
+        "delete_file ",
+        "delete\u{200b}_file",
+        "dеlete_file",
+        "ｄｅｌｅｔｅ＿ｆｉｌｅ",
+        "./delete_file",
+        "functions.delete_file",
+    ] {
+        let result = pipeline
+            .call("1", name, "{}", CancellationToken::new())
+            .await;
+        assert_eq!(result.code(), Some("UNKNOWN_TOOL"), "{name}");
+    }
+    let result = pipeline
+        .call("1", "delete_file", "{}", CancellationToken::new())
+        .await;
+    let by = result.decided_by().expect("a policy decided").to_string();
+    assert_eq!(by, "policy \"no\"");
+}
+
+/// What is no JSON passes no test for an allow, and each for a denial.
+#[tokio::test]
+async fn malformed_arguments_are_never_allowed_by_a_test() {
+    let tested = |rule: Rule| list([rule.argument("/a", Test::equals(1))]);
+    for arguments in ["{\"a\":1", "{\"a\":1,\"a\":2}", "no json"] {
+        let result = call(tested(Rule::allow("one")), "t", arguments).await;
+        assert_ne!(result.text(), "ran");
+        let denying = tested(Rule::deny("one")).otherwise(Verdict::Allow);
+        let result = call(denying, "t", arguments).await;
+        assert_ne!(result.text(), "ran");
+    }
+}
+
 #[test]
 fn a_rule_that_cannot_be_used_is_refused_with_its_name() {
     let error = |rules: Vec<Rule>| RuleList::new(rules).expect_err("a bad rule");
-    assert!(matches!(
-        error(vec![Rule::deny("ok"), Rule::deny(" ")]),
-        RuleError::NoName { place: 2 }
-    ));
-    assert!(matches!(
-        error(vec![Rule::deny("a"), Rule::allow("a")]),
-        RuleError::NameTaken { rule } if rule == "a"
-    ));
-    let glob = error(vec![Rule::deny("a").tool("x[")]);
-    assert!(
-        glob.to_string()
-            .starts_with("rule \"a\": expected a glob, found \"x[\""),
-        "{glob}"
-    );
-    let pointer = error(vec![Rule::deny("a").argument("path", Test::present())]);
-    assert_eq!(
-        pointer.to_string(),
-        "rule \"a\": expected a JSON pointer, empty or beginning with \"/\", found \"path\""
-    );
+    let unnamed = error(vec![Rule::deny("ok"), Rule::deny(" ")]);
+    assert!(matches!(unnamed.kind(), RuleErrorKind::NoName { place: 2 }));
+    for name in ["a", "otherwise"] {
+        let taken = error(vec![Rule::deny("a"), Rule::allow(name)]);
+        assert!(matches!(taken.kind(), RuleErrorKind::NameTaken { name: it } if it == name));
+        assert_eq!(taken.pointer(), "/rules/1/name");
+    }
+    for (rule, pointer, told) in [
+        (
+            Rule::deny("a").tool("x").tool("x["),
+            "/rules/0/tools/1",
+            "rule \"a\": expected a glob, found \"x[\"",
+        ),
+        (
+            Rule::deny("a").argument("path", Test::present()),
+            "/rules/0/arguments/0/at",
+            "rule \"a\": expected a JSON pointer, empty or beginning with \"/\", found \"path\"",
+        ),
+        (
+            Rule::deny("a").argument("/~2", Test::present()),
+            "/rules/0/arguments/0/at",
+            "rule \"a\": expected a JSON pointer",
+        ),
+        (
+            Rule::deny("a").argument("/a", Test::regex("(")),
+            "/rules/0/arguments/0",
+            "rule \"a\": expected a regular expression, found \"(\"",
+        ),
+        (
+            Rule::deny("a").argument("/a", Test::regex("a)|(?:b")),
+            "/rules/0/arguments/0",
+            "rule \"a\": expected a regular expression",
+        ),
+        (
+            Rule::deny("a").argument("/a", Test::regex("\\w{1000}{1000}")),
+            "/rules/0/arguments/0",
+            "rule \"a\": expected a regular expression",
+        ),
+        (
+            Rule::deny("a").argument("/a", Test::below("some/folder")),
+            "/rules/0/arguments/0",
+            "rule \"a\": expected an absolute path for the root, found \"some/folder\"",
+        ),
+        (
+            Rule::deny("a").argument("/a", Test::at_most(f64::NAN)),
+            "/rules/0/arguments/0",
+            "rule \"a\": expected a finite number for the limit, found NaN",
+        ),
+        (
+            Rule::deny("a").argument("/a", Test::argv([""; 0])),
+            "/rules/0/arguments/0",
+            "rule \"a\": expected a pattern for the program, found none",
+        ),
+    ] {
+        let error = error(vec![rule]);
+        assert!(error.to_string().starts_with(told), "{error}");
+        assert_eq!((error.rule(), error.pointer()), (Some("a"), pointer));
+    }
 }

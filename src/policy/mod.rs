@@ -9,8 +9,9 @@
 //! - [`grants`]: what a person allows for more than one call.
 //! - [`budget`]: how many calls a run may make, and how many may fail.
 //!
-//! With the feature `workspace` the module `rules` has lists of rules, of
-//! which the first that matches decides.
+//! With the feature `rules` the module `rules` has permission rules over the
+//! names and the arguments of calls, of which the strictest that matches
+//! decides.
 
 pub mod budget;
 mod contained;
@@ -18,7 +19,7 @@ pub mod grants;
 mod listeners;
 mod per_scope;
 pub mod repeat;
-#[cfg(feature = "workspace")]
+#[cfg(feature = "rules")]
 pub mod rules;
 mod waterfall;
 
@@ -26,6 +27,9 @@ pub(crate) use self::contained::Contained;
 pub(crate) use self::listeners::{Heard, Listeners};
 pub use self::listeners::{ListenerRegistration, Subject};
 pub(crate) use self::per_scope::PerScope;
-#[cfg(feature = "workspace")]
-pub use self::rules::{Rule, RuleError, RuleList, Test, Verdict};
+#[cfg(feature = "rules")]
+pub use self::rules::{
+    AllowedBy, Rule, RuleError, RuleErrorKind, RuleList, RuleTextError, Test, Verdict, WrittenRule,
+    WrittenRules, WrittenTest,
+};
 pub use self::waterfall::{Delegated, Next, Waterfall};

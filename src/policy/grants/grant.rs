@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use toolfall_layers::{Digest, WeakScope};
 
-#[cfg(feature = "workspace")]
+#[cfg(feature = "rules")]
 use crate::policy::rules::{RuleList, Verdict};
 use crate::{Arguments, CallView, Scope};
 
@@ -31,7 +31,7 @@ enum What {
         arguments: Digest,
     },
     Tool(String),
-    #[cfg(feature = "workspace")]
+    #[cfg(feature = "rules")]
     Matching(RuleList),
 }
 
@@ -99,7 +99,7 @@ impl Grant {
     }
 
     /// Covers the calls that a rule in `rules` allows; what only the list's
-    /// default allows is not covered. With the feature `workspace`.
+    /// default allows is not covered. With the feature `rules`.
     ///
     /// ```
     /// use toolfall::policy::grants::Grant;
@@ -110,7 +110,7 @@ impl Grant {
     /// assert_eq!(grant.name(), "docs for today");
     /// # Ok::<(), toolfall::BoxError>(())
     /// ```
-    #[cfg(feature = "workspace")]
+    #[cfg(feature = "rules")]
     pub fn matching(name: impl Into<String>, rules: RuleList) -> Self {
         Self::new(name.into(), What::Matching(rules))
     }
@@ -172,7 +172,7 @@ impl Grant {
         match &self.what {
             What::Exact { tool, arguments } => tool == call.name() && arguments == found.digest(),
             What::Tool(tool) => tool == call.name(),
-            #[cfg(feature = "workspace")]
+            #[cfg(feature = "rules")]
             What::Matching(list) => {
                 // A tree of malformed text is no arguments to test.
                 found.malformed().is_none()

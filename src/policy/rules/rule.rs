@@ -3,10 +3,29 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::test::Test;
 
 /// What a rule says of the calls that it matches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+///
+/// The order is that of strictness: allow, ask, deny.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Deserialize,
+    Serialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The call may go on.
     Allow,
@@ -55,8 +74,10 @@ impl FromStr for Verdict {
 /// A rule: which calls it matches, and what it says of them.
 ///
 /// It matches a call if one of its tool globs matches the name (or it has
-/// none) and all of its argument tests hold. Nothing is compiled before the
-/// rule is put in a [`RuleList`](super::RuleList).
+/// none) and all of its argument tests hold. Where a test
+/// [cannot tell](super#what-a-test-can-tell), an allow does not match, and an
+/// ask or a deny does. Nothing is compiled before the rule is put in a
+/// [`RuleList`](super::RuleList).
 #[derive(Clone, Debug)]
 pub struct Rule {
     pub(super) name: String,
@@ -94,15 +115,19 @@ impl Rule {
     }
 
     /// Narrows the rule to tools whose name matches `glob`; called again, to
-    /// either of them. `*` matches any run of characters.
+    /// either of them. `*` matches any run of characters. The name is taken
+    /// letter by letter: see [names](super#names).
     pub fn tool(mut self, glob: impl Into<String>) -> Self {
         self.tools.push(glob.into());
         self
     }
 
     /// Narrows the rule to calls in whose arguments `test` holds at
-    /// `pointer`, a JSON pointer: `""` is the arguments themselves. A place
-    /// that is not there passes no test.
+    /// `pointer`, a JSON pointer: `""` is the arguments themselves.
+    ///
+    /// A segment `*` means every element of an array. An allow needs the test
+    /// to hold for all of them, and for one at least; for an ask or a deny
+    /// one is enough. An array without elements is a place where nothing is.
     pub fn argument(mut self, pointer: impl Into<String>, test: Test) -> Self {
         self.arguments.push((pointer.into(), test));
         self
