@@ -9,6 +9,18 @@
 //! - [`grants`]: what a person allows for more than one call.
 //! - [`budget`]: how many calls a run may make, and how many may fail.
 //!
+//! # What a verdict depends on
+//!
+//! A rule, a listener, an approval mode and a guard that keep nothing judge
+//! each call for itself: what they decide is the same whatever else stands in
+//! the batch, and in whatever order. Three policies depend on history by
+//! their nature, and on it alone: a budget on what was spent, a reminder on
+//! what was repeated, a grant with a number of uses on how often it was used.
+//! Policies run in the model's order, so that history is the calls before;
+//! what comes after a call never changes what becomes of it. A budget of
+//! failures in a row looks at the calls that have *ended* by then, which of
+//! overlapping ones is a matter of time.
+//!
 //! With the feature `workspace` the module `rules` has lists of rules, of
 //! which the first that matches decides.
 
