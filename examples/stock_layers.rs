@@ -180,14 +180,13 @@ async fn one_tools_limit() -> Result<(), BoxError> {
     let limited = |name_it: bool| {
         let runs = Arc::new(AtomicU32::new(0));
         let service = ServiceBuilder::new()
-            .map_err(
-                move |error: BoxError| match error.is::<Overloaded>() && name_it {
-                    true => {
-                        CodedError::new("OverloadedError", "OVERLOADED", "one at a time").into()
-                    }
-                    false => error,
-                },
-            )
+            .map_err(move |error: BoxError| {
+                if error.is::<Overloaded>() && name_it {
+                    CodedError::new("OverloadedError", "OVERLOADED", "one at a time").into()
+                } else {
+                    error
+                }
+            })
             .load_shed()
             .concurrency_limit(1)
             .service_fn(move |_: Value| work(runs.clone()));

@@ -96,7 +96,6 @@ fn a_bad_configuration_names_line_and_column() {
     place.write("empty.jsonl", "");
     place.write("bad.json", "{\n \"type\": }");
     let replay = "[[replay]]\nname = \"a\"\n";
-    let grant = "[[grants]]\nname = \"g\"\ntool = \"a\"\n";
     let rule =
         |rest: &str| format!("{replay}[[policy.rules]]\nname = \"r\"\nverdict = \"deny\"\n{rest}");
     for (config, wanted) in [
@@ -159,6 +158,29 @@ fn a_bad_configuration_names_line_and_column() {
             format!("{replay}[policy]\notherwise = \"maybe\"\n"),
             ":4:13: unknown variant `maybe`, expected one of `allow`, `ask`, `deny`",
         ),
+        (String::new(), "expected tools, found none"),
+    ] {
+        place.write("toolfall.toml", &config);
+        let told = refused(&place, &["run", "empty.jsonl"]);
+        assert!(told.contains(wanted), "{config}\n{told}");
+    }
+    place.write("toolfall.toml", [b'a', 0xff]);
+    let told = refused(&place, &["run", "empty.jsonl"]);
+    assert!(told.contains("toolfall.toml:1: expected UTF-8"), "{told}");
+    let told = refused(&place, &["run", "--config", "none.toml", "empty.jsonl"]);
+    assert!(
+        told.contains("none.toml: expected a configuration"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_bad_policy_names_line_and_column() {
+    let place = Place::new();
+    place.write("empty.jsonl", "");
+    let replay = "[[replay]]\nname = \"a\"\n";
+    let grant = "[[grants]]\nname = \"g\"\ntool = \"a\"\n";
+    for (config, wanted) in [
         (
             format!("{replay}[budget]\ncalls = 0\n"),
             ":4:9: invalid value: integer `0`",
@@ -201,20 +223,11 @@ fn a_bad_configuration_names_line_and_column() {
             format!("{replay}{grant}arguments = [{{ at = \"/a\", equal = 1 }}]\n"),
             ":6:27: unknown field `equal`",
         ),
-        (String::new(), "expected tools, found none"),
     ] {
         place.write("toolfall.toml", &config);
         let told = refused(&place, &["run", "empty.jsonl"]);
         assert!(told.contains(wanted), "{config}\n{told}");
     }
-    place.write("toolfall.toml", [b'a', 0xff]);
-    let told = refused(&place, &["run", "empty.jsonl"]);
-    assert!(told.contains("toolfall.toml:1: expected UTF-8"), "{told}");
-    let told = refused(&place, &["run", "--config", "none.toml", "empty.jsonl"]);
-    assert!(
-        told.contains("none.toml: expected a configuration"),
-        "{told}"
-    );
 }
 
 /// conformance: SCHED-16

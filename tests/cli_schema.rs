@@ -65,6 +65,11 @@ fn the_quickstart_is_valid_and_an_unknown_key_is_not() {
         ("approve = \"maybe\"", "/approve"),
         ("max_parallel = 0", "/max_parallel"),
         ("[repeat]\nthresholds = [1]", "/repeat/thresholds/0"),
+        ("[[hooks.after]]\nname = \"a\"", "/hooks/after/0"),
+        (
+            "[[replay]]\nname = \"a\"\nanswers = [{ value = 1, error = \"a\" }]",
+            "/replay/0/answers/0",
+        ),
         ("[[grants]]\nname = \"a\"", "/grants/0"),
     ] {
         let wrong = wrong(&schema, config).unwrap_or_else(|| panic!("valid: {config}"));

@@ -41,6 +41,10 @@ pub(super) struct Grant {
 /// A test of a place in the arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [
+    {"required": ["equals"]}, {"required": ["glob"]}, {"required": ["path"]},
+    {"required": ["present"]},
+]))]
 struct Place {
     /// The place, a JSON pointer; `""` is the arguments themselves.
     at: String,

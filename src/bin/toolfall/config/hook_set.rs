@@ -107,8 +107,10 @@ impl Config {
             let line = error.line() as u64;
             Error::at(&path, line, format_args!("expected JSON: {error}"))
         })?;
-        let mut places = Places::default();
-        places.project_dir = Some(session.folder().to_string_lossy().into_owned());
+        let places = Places {
+            project_dir: Some(session.folder().to_string_lossy().into_owned()),
+            ..Places::default()
+        };
         let read = HookSettings::read(dialect, &settings, &places);
         let built = read.builder.clone().build();
         built.map_err(|error| Error::input(format!("{name}: {}", told(&error))))?;

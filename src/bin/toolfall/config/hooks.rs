@@ -62,6 +62,7 @@ pub(super) enum Fault {
 /// A program: `program` or `shell` is required.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["program"]}, {"required": ["shell"]}]))]
 #[cfg_attr(not(unix), expect(dead_code, reason = "hooks need process groups"))]
 pub(super) struct Hook {
     /// Its name in messages; without one its point and place, such as

@@ -7,6 +7,7 @@ mod hook_set;
 mod hooks;
 mod place;
 mod policy;
+#[cfg(unix)]
 mod program;
 mod repeat;
 mod schema;

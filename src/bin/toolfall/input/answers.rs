@@ -13,6 +13,7 @@ use crate::error::Error;
 /// One recorded answer: `value` or `error`, and what it belongs to.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["value"]}, {"required": ["error"]}]))]
 pub(crate) struct Recorded {
     /// In a file of many tools' answers, the tool's name.
     name: Option<String>,
