@@ -7,7 +7,7 @@ mod support;
 
 use batches::{ALLOW, ECHO, codes, message, run};
 use serde_json::{Value, json};
-use support::Place;
+use support::{Place, Ran};
 
 #[test]
 fn a_spent_budget_refuses_and_every_batch_is_answered() {
@@ -85,6 +85,24 @@ fn a_budget_that_ends_the_run_leaves_further_batches_alone() {
     );
     let quiet = run(&place, &config, calls, &["-q"]);
     assert_eq!((quiet.status, quiet.err.as_str()), (3, ""));
+
+    // Standard input is read no further, however long it stays open.
+    let mut child = place
+        .command(&["run", "--json", "--log", "other.jsonl"])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    let first = r#"{"calls":[{"name":"a"},{"name":"b"}]}"#;
+    std::io::Write::write_all(&mut input, format!("{first}\n").as_bytes()).expect("it reads");
+    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    drop(input);
+    assert_eq!(ran.status, 3, "{}", ran.err);
+    assert!(
+        ran.err.ends_with("unknown tools is spent (limit 2)\n"),
+        "{}",
+        ran.err
+    );
 
     // Denials are failures in a row; a run that stays within ends as ever.
     let config =

@@ -35,7 +35,7 @@ replies of a provider (Chat Completions, Responses, Messages), one a line or one
 batches of a file are all read before the first one runs.
 
 Exit status: 0 when every call has its result, 1 when the log or the output could not be \
-written, 2 on bad input, 3 when a budget ended the run (see ends_run in docs/config.md), 130 when \
+written, 2 on bad input, 3 when a budget ended the run (ends_run in [budget]), 130 when \
 cancelled (every call has its result then too).")]
 pub(crate) struct Run {
     /// Files of batches; standard input if there is none, or for `-`.

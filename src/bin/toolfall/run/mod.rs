@@ -206,13 +206,12 @@ fn finish(
     if let Some(ended) = &runner.ended
         && !quiet
     {
-        let (budget, batches) = (&ended.budget, ended.not_begun);
-        let noun = if batches == 1 {
-            "batch was"
-        } else {
-            "batches were"
+        let left = match ended.not_begun {
+            0 => String::new(),
+            1 => "; 1 more batch was not begun".to_owned(),
+            more => format!("; {more} more batches were not begun"),
         };
-        let text = format!("the run has ended: {budget}; {batches} more {noun} not begun\n");
+        let text = format!("the run has ended: {}{left}\n", ended.budget);
         runner.screen.note(&text);
     }
     if let Some(summary) = form.summary(totals, runner.ended.as_ref(), cancelled) {
