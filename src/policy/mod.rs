@@ -12,6 +12,18 @@
 //! With the feature `rules` the module `rules` has permission rules over the
 //! names and the arguments of calls, of which the strictest that matches
 //! decides.
+//!
+//! # What a verdict depends on
+//!
+//! A rule, a listener, an approval mode and a guard that keep nothing judge
+//! each call for itself: what they decide is the same whatever else stands in
+//! the batch, and in whatever order. Three policies depend on history by
+//! their nature, and on it alone: a budget on what was spent, a reminder on
+//! what was repeated, a grant with a number of uses on how often it was used.
+//! Policies run in the model's order, so that history is the calls before;
+//! what comes after a call never changes what becomes of it. A budget of
+//! failures in a row looks at the calls that have *ended* by then, which of
+//! overlapping ones is a matter of time.
 
 pub mod budget;
 mod contained;

@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// Runs the tool calls of a language model, and checks the logs of it.
 #[derive(Debug, Parser)]
@@ -19,6 +21,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Check a session log: one result for every call, in order.
     Check(Check),
+    /// Print the JSON Schema of toolfall.toml, for editors and other checks.
+    ConfigSchema,
 }
 
 /// Arguments of `toolfall run`.
@@ -31,7 +35,8 @@ replies of a provider (Chat Completions, Responses, Messages), one a line or one
 batches of a file are all read before the first one runs.
 
 Exit status: 0 when every call has its result, 1 when the log or the output could not be \
-written, 2 on bad input, 130 when cancelled (every call has its result then too).")]
+written, 2 on bad input, 3 when a budget ended the run (ends_run in [budget]), 130 when \
+cancelled (every call has its result then too).")]
 pub(crate) struct Run {
     /// Files of batches; standard input if there is none, or for `-`.
     #[arg(value_name = "FILE")]
@@ -67,8 +72,8 @@ pub(crate) struct Run {
 
     /// Run nothing real: answer the calls of each batch for the tools that it lists, from the
     /// answers recorded with them ("result" or "error" of a call). A call without one is answered
-    /// {"recorded": false, "arguments": …}. File and command tools are left out; the rules of the
-    /// configuration, if there is one, still count.
+    /// {"recorded": false, "arguments": …}. File and command tools and hooks are left out; the other
+    /// policies of the configuration, if there is one, still count.
     #[arg(long)]
     pub(crate) replay: bool,
 
@@ -83,7 +88,7 @@ fn positive(text: &str) -> Result<NonZeroUsize, &'static str> {
 }
 
 /// Whether a person is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Approve {
     /// On the terminal; without one, calls that need it are denied.

@@ -1,5 +1,5 @@
-//! `toolfall`: runs batches of tool calls through the pipeline, and checks
-//! the logs that this leaves.
+//! `toolfall`: runs batches of tool calls through the pipeline, checks the
+//! logs that this leaves, and prints the schema of its configuration.
 //!
 //! # Exit status
 //!
@@ -8,6 +8,7 @@
 //! | 0 | every call has its result, whatever it is | every call has exactly one result, in order |
 //! | 1 | the log or the output could not be written | it has not |
 //! | 2 | bad input: arguments, configuration, batch, log | the log cannot be read |
+//! | 3 | a budget ended the run; what was begun has its results | |
 //! | 130 | cancelled by Ctrl-C or `TERM`; every call still has its result | |
 
 mod args;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     let done = match args.command {
         Command::Run(args) => on_runtime(args),
         Command::Check(args) => check::check(&args),
+        Command::ConfigSchema => config_schema(),
     };
     match done {
         Ok(status) => ExitCode::from(status),
@@ -52,6 +54,15 @@ fn main() -> ExitCode {
             ExitCode::from(error.status())
         }
     }
+}
+
+fn config_schema() -> Result<u8, error::Error> {
+    use std::io::Write as _;
+    let text = serde_json::to_string_pretty(&config::schema())
+        .map_err(|error| error::Error::own("the schema cannot be written", &error))?;
+    // Whoever closed the pipe has read enough.
+    let written = writeln!(std::io::stdout().lock(), "{text}");
+    Ok(u8::from(written.is_err()))
 }
 
 fn on_runtime(args: args::Run) -> Result<u8, error::Error> {

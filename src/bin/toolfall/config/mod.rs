@@ -1,41 +1,78 @@
 //! `toolfall.toml`.
 
+mod budget;
+mod grants;
+#[cfg(unix)]
+mod hook_set;
+mod hooks;
 mod place;
 mod policy;
+#[cfg(unix)]
+mod program;
+mod repeat;
+mod schema;
 mod tools;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(crate) use self::place::Source;
 pub(crate) use self::policy::default_rules;
+pub(crate) use self::schema::schema;
 use crate::args::Approve;
 use crate::error::Error;
 
 /// The name that is looked for where `--config` is not given.
 const NAME: &str = "toolfall.toml";
 
-/// What the file may say.
-#[derive(Debug, Default, Deserialize)]
+/// What `toolfall run` may do, with which tools and under which policies.
+/// Paths are meant from the file's own folder.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "toolfall.toml")]
 struct Written {
+    /// The session log.
+    #[schemars(extend("default" = "toolfall-session.jsonl"))]
     log: Option<PathBuf>,
+    /// When the log is synced.
+    #[schemars(extend("default" = "never"))]
     sync: Option<Sync>,
+    /// How many calls of a batch run at a time, from 1 on.
+    #[schemars(extend("default" = 10))]
     max_parallel: Option<NonZeroUsize>,
+    /// The time that a body has, in milliseconds from 1 on, where its tool
+    /// sets none of its own; no limit without it.
     timeout_ms: Option<NonZeroU64>,
+    /// Whether a person is asked.
+    #[schemars(extend("default" = "ask"))]
     approve: Option<Approve>,
     files: Option<tools::Files>,
+    /// Programs as tools. On Unix only.
     #[serde(default)]
+    #[schemars(extend("default" = []))]
     command: Vec<tools::Command>,
+    /// Tools that answer from a record; nothing runs.
     #[serde(default)]
+    #[schemars(extend("default" = []))]
     replay: Vec<tools::Recorded>,
+    budget: Option<budget::Budget>,
+    repeat: Option<repeat::Repeat>,
+    hooks: Option<hooks::Hooks>,
+    /// What is allowed in advance, for more than one call.
+    #[serde(default)]
+    #[schemars(extend("default" = []))]
+    grants: Vec<grants::Grant>,
+    /// The rules. Without this table the tools that read the workspace are
+    /// allowed, and a person is asked about the rest.
+    #[schemars(with = "Option<schema::PolicyShape>")]
     policy: Option<policy::Policy>,
 }
 
 /// When the session log is synced.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Sync {
     /// The system decides; the log survives the process.

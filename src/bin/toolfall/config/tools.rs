@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
@@ -17,55 +18,97 @@ use super::{Config, Source};
 use crate::error::{Error, chain};
 use crate::input::answers;
 
-#[derive(Debug, Deserialize)]
+/// The tools `read_file`, `list_dir`, `glob`, `grep`, `write_file` and
+/// `edit_file`, confined to one folder.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Files {
+    /// The folder.
+    #[schemars(with = "Option<PathBuf>", extend("default" = "."))]
     root: Option<Spanned<PathBuf>>,
+    /// The names of those that are wanted; all six without it.
+    #[schemars(with = "Option<Vec<String>>")]
     tools: Option<Vec<Spanned<String>>>,
 }
 
-#[derive(Debug, Deserialize)]
+/// A program as a tool: it gets the arguments as JSON on standard input and
+/// answers one JSON value on standard output.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Command {
+    /// The tool's name.
+    #[schemars(with = "String")]
     name: Spanned<String>,
+    /// What the model is told.
     #[serde(default)]
     description: String,
+    /// The JSON Schema of the arguments; any object without it.
+    #[schemars(with = "Option<Value>")]
     parameters: Option<Spanned<Value>>,
+    /// A file that holds it instead.
     parameters_file: Option<PathBuf>,
+    /// The program and its arguments; no shell reads it. With a `/` it is a
+    /// path from the file's folder, else it is looked for in `PATH`.
+    #[schemars(with = "Vec<String>", length(min = 1))]
     program: Spanned<Vec<String>>,
+    /// The folder that the program starts in; the file's own without it.
     folder: Option<PathBuf>,
+    /// The variables that are passed on; all without it.
     only_env: Option<Vec<String>>,
+    /// Variables that are set besides.
     #[serde(default)]
     env: BTreeMap<String, String>,
+    /// The tool's own budget, in milliseconds from 1 on.
     timeout_ms: Option<NonZeroU64>,
+    /// The time between `TERM` and `KILL` when it must stop, in milliseconds.
+    #[schemars(extend("default" = 2000))]
     grace_ms: Option<u64>,
+    /// The most bytes that it may write.
+    #[schemars(extend("default" = 1_048_576))]
     stdout_limit: Option<usize>,
+    /// Whether it may run beside other calls of a batch.
     #[serde(default)]
     parallel: bool,
 }
 
-#[derive(Debug, Deserialize)]
+/// A tool that answers from a record; nothing runs.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Recorded {
+    /// The tool's name.
+    #[schemars(with = "String")]
     name: Spanned<String>,
+    /// What the model is told.
     #[serde(default)]
     description: String,
+    /// The JSON Schema of the arguments; any object without it.
+    #[schemars(with = "Option<Value>")]
     parameters: Option<Spanned<Value>>,
+    /// A file that holds it instead.
     parameters_file: Option<PathBuf>,
+    /// The recorded answers.
     #[serde(default)]
+    #[schemars(with = "Vec<answers::Recorded>", extend("default" = []))]
     answers: Vec<Spanned<answers::Recorded>>,
+    /// A file of answers, one JSON object a line, that come after these.
     answers_file: Option<PathBuf>,
+    /// What a call without an answer gets.
     #[serde(default)]
+    #[schemars(extend("default" = "fail"))]
     unrecorded: Else,
+    /// Whether arguments that are no JSON are taken.
     #[serde(default)]
     free_text: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+/// What a call without a recorded answer gets.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Else {
+    /// A failure.
     #[default]
     Fail,
+    /// `{"recorded": false, "arguments": …}`.
     Show,
 }
 
@@ -148,29 +191,8 @@ impl Config {
     fn command(&self, source: &Source, command: &Command) -> Result<ToolDef, Error> {
         use toolfall::command::CommandTool;
 
-        let Some((program, rest)) = command.program.get_ref().split_first() else {
-            return Err(source.error(
-                Some(command.program.span()),
-                "expected a program and its arguments, found an empty list",
-            ));
-        };
-        // A path in the file is meant from the file's own folder, a bare name
-        // from PATH.
-        let folder = self.beside(command.folder.as_deref().unwrap_or(Path::new("")));
-        let folder = if folder.as_os_str().is_empty() {
-            PathBuf::from(".")
-        } else {
-            folder
-        };
-        let program = if program.contains('/') {
-            let found = self.beside(Path::new(program));
-            found.canonicalize().map_err(|error| {
-                let message = format!("expected a program at {}: {error}", found.display());
-                source.error(Some(command.program.span()), &message)
-            })?
-        } else {
-            PathBuf::from(program)
-        };
+        let (program, rest) = self.program(source, &command.program)?;
+        let folder = self.folder(command.folder.as_deref());
         let parameters = self.parameters(
             source,
             &command.name,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use toolfall::Arguments;
@@ -10,16 +11,22 @@ use toolfall::replay::Answer;
 use crate::error::Error;
 
 /// One recorded answer: `value` or `error`, and what it belongs to.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["value"]}, {"required": ["error"]}]))]
 pub(crate) struct Recorded {
     /// In a file of many tools' answers, the tool's name.
     name: Option<String>,
+    /// Ties it to calls with this id.
     call_id: Option<String>,
+    /// Ties it to calls with this argument text.
     arguments_json: Option<String>,
+    /// What the tool returned; this or `error` is required.
     #[serde(default, deserialize_with = "present")]
     value: Option<Value>,
+    /// What it failed with instead.
     error: Option<String>,
+    /// The failure's code.
     code: Option<String>,
 }
 

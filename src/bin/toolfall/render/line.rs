@@ -77,4 +77,16 @@ pub(super) struct SummaryLine {
     #[serde(flatten)]
     pub(super) totals: Totals,
     pub(super) cancelled: bool,
+    /// The budget that ended the run, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ended_by: Option<EndedLine>,
+}
+
+#[derive(Serialize)]
+pub(super) struct EndedLine {
+    pub(super) budget: &'static str,
+    pub(super) message: String,
+    pub(super) limit: u32,
+    /// Batches that were read and not begun.
+    pub(super) not_begun: u64,
 }

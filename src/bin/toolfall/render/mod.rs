@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 use crossterm::style::Stylize as _;
 use serde::Serialize;
 use toolfall::layers::printable;
+use toolfall::policy::budget::Exceeded;
 use toolfall::scheduler::BatchEnd;
 use toolfall::{ContentBlock, DecidedBy, FailureKind, ToolResult};
 
-use self::line::{ApartLine, EndLine, Failure, LeftOutLine, Line, SummaryLine};
+use self::line::{ApartLine, EndLine, EndedLine, Failure, LeftOutLine, Line, SummaryLine};
 use crate::input::{Apart, Batch, Call};
 
 /// So many lines of a result are shown to people.
@@ -36,6 +37,14 @@ pub(crate) struct Totals {
     pub(crate) succeeded: u64,
     pub(crate) failed: u64,
     pub(crate) not_ours: u64,
+}
+
+/// What ended a run before its batches did.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    pub(crate) budget: Exceeded,
+    /// How many batches that were read were not begun.
+    pub(crate) not_begun: u64,
 }
 
 impl Form {
@@ -138,13 +147,24 @@ impl Form {
     }
 
     /// The end of the run, for JSON's readers; people get a note.
-    pub(crate) fn summary(self, totals: Totals, cancelled: bool) -> Option<String> {
+    pub(crate) fn summary(
+        self,
+        totals: Totals,
+        ended: Option<&Ended>,
+        cancelled: bool,
+    ) -> Option<String> {
         match self {
             Self::Human { .. } => None,
             Self::Json => Some(json(&SummaryLine {
                 r#type: "summary",
                 totals,
                 cancelled,
+                ended_by: ended.map(|ended| EndedLine {
+                    budget: ended.budget.budget.as_str(),
+                    message: ended.budget.to_string(),
+                    limit: ended.budget.limit,
+                    not_begun: ended.not_begun,
+                }),
             })),
         }
     }

@@ -10,11 +10,12 @@ use toolfall::replay::{Replay, Unrecorded};
 use toolfall::session::SessionRecorder;
 use toolfall::{BatchEvent, CallRequest, FailureKind, Registration, Registry, Scheduler, Scope};
 
+use super::policies::Policies;
 use super::queue::Queue;
 use crate::error::{Error, chain, log_error};
 use crate::input::{Batch, RowTool};
 use crate::interrupt::Interrupt;
-use crate::render::{Form, Totals};
+use crate::render::{Ended, Form, Totals};
 use crate::screen::Screen;
 
 /// Everything that a batch needs.
@@ -26,6 +27,9 @@ pub(super) struct Runner<S> {
     pub(super) interrupt: Interrupt,
     pub(super) form: Form,
     pub(super) replay: bool,
+    pub(super) policies: Policies,
+    /// Why the run ended before its batches did, if it did.
+    pub(super) ended: Option<Ended>,
     pub(super) scope: Scope,
     pub(super) totals: Totals,
     /// Whether a call could not be recorded, and so did not run.
@@ -48,7 +52,8 @@ where
     S::Future: Send,
 {
     /// Runs the queue to its end. Once cancelled, the calls of what was read
-    /// are still answered, and nothing more is read.
+    /// are still answered, and nothing more is read. A budget may end it
+    /// between two batches.
     pub(super) async fn run(&mut self, mut queue: Queue) -> Result<(), Error> {
         let cancelled = self.interrupt.cancel().clone();
         loop {
@@ -65,6 +70,13 @@ where
                 Some(batch) => self.batch(&batch).await?,
                 None => return Ok(()),
             }
+            if !cancelled.is_cancelled()
+                && let Some(budget) = self.policies.ends(&self.scope)
+            {
+                let not_begun = queue.left();
+                self.ended = Some(Ended { budget, not_begun });
+                return Ok(());
+            }
         }
     }
 
@@ -74,6 +86,8 @@ where
             self.offer(batch);
         }
         self.totals.batches += 1;
+        let number = self.totals.batches;
+        self.policies.begin(batch, number, &self.scope);
         self.totals.not_ours += batch.apart.len() as u64;
         let cancel = self.interrupt.cancel().child_token();
         let requests: Vec<CallRequest> = batch

@@ -1,6 +1,7 @@
 //! `toolfall run`: batches through the pipeline.
 
 mod batches;
+mod policies;
 mod queue;
 
 use std::collections::HashMap;
@@ -11,24 +12,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolfall::approval::Answerers;
-use toolfall::policy::RuleList;
 use toolfall::session::{Options, Recovery, SessionLog, SessionRecorder, SyncPolicy};
-use toolfall::{
-    ApprovalRequest, CallView, Decision, Pipeline, Registry, Scheduler, Scope, TimeoutLayer,
-};
+use toolfall::{ApprovalRequest, Pipeline, Registry, Scheduler, Scope, TimeoutLayer};
 
 use self::batches::Runner;
+use self::policies::Policies;
 use self::queue::Queue;
 use crate::args::{Approve, Run};
-use crate::config::{Config, Sync, default_rules};
+use crate::config::{Config, Sync};
 use crate::error::{Error, log_error};
 use crate::interrupt::Interrupt;
 use crate::prompt::Prompt;
-use crate::render::{Form, Totals};
+use crate::render::{Form, Totals, safe};
 use crate::screen::Screen;
 
 /// The log's name if nothing names one.
 const LOG: &str = "toolfall-session.jsonl";
+/// So many characters of a note are shown.
+const NOTE: usize = 500;
 
 /// Runs everything, and says with which status the program ends.
 pub(crate) async fn run(args: Run) -> Result<u8, Error> {
@@ -39,10 +40,9 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     if tools.is_empty() && !args.replay {
         return Err(no_tools(&config));
     }
-    let rules = match config.rules()? {
-        Some(rules) => rules,
-        None => default_rules(args.replay)?,
-    };
+    let never = args.approve.or(config.approve()) == Some(Approve::Never);
+    let log = log_path(&args, &config);
+    let (policies, notes) = Policies::new(&config, &log, args.replay, never)?;
     let interrupt = Interrupt::default().listen()?;
     if args.files.is_empty() && !args.quiet && std::io::stdin().is_terminal() {
         eprintln!("reading batches from the keyboard, one a line; Ctrl-D ends them");
@@ -50,20 +50,31 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let form = form(&args);
     let human = matches!(form, Form::Human { .. });
     let screen = Arc::new(Screen::new(human && !args.quiet, queue.calls()));
-    let log = open_log(&args, &config, &screen)?;
+    if !args.quiet {
+        for note in notes {
+            screen.note(&format!("{}\n", safe(&note, NOTE)));
+        }
+    }
+    let log = open_log(&log, &args, &config, &screen)?;
     let recorder = Arc::new(SessionRecorder::new(log.clone()));
 
-    let never = args.approve.or(config.approve()) == Some(Approve::Never);
-    let prompt = Arc::new(Prompt::new(screen.clone(), interrupt.clone()));
     let answerers = Answerers::audited(recorder.clone());
-    answerers
-        .register(move |request: ApprovalRequest| {
-            let prompt = prompt.clone();
-            async move { Some(prompt.ask(&request).await) }
-        })
-        .keep();
+    if !never {
+        let prompt = Arc::new(Prompt::new(screen.clone(), interrupt.clone()));
+        answerers
+            .register(move |request: ApprovalRequest| {
+                let prompt = prompt.clone();
+                async move { Some(prompt.ask(&request).await) }
+            })
+            .keep();
+    }
     let pipeline = Pipeline::builder(registry.clone())
-        .pre_decision(move |call: &CallView| decide(&rules, call, never))
+        // Outside the hooks, so that it counts every outcome as it will be.
+        .post_execute(policies.remind())
+        .post_execute(policies.hooks_after())
+        .decision_layer(policies.budgets.layer())
+        .pre_decision(policies.hooks_before())
+        .pre_decision(policies.decide())
         .approval(answerers)
         .timeout(match config.timeout_ms() {
             Some(budget) => TimeoutLayer::new(Duration::from_millis(budget.get())),
@@ -83,6 +94,8 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         interrupt: interrupt.clone(),
         form,
         replay: args.replay,
+        policies,
+        ended: None,
         scope: Scope::new("toolfall"),
         totals: Totals::default(),
         unrecorded: false,
@@ -98,31 +111,16 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     // Bodies that are still running hold clones; the log is closed for them.
     let closed = log.close().await;
     let unwritten = runner.unrecorded || screen.is_closed();
+    let ended = runner.ended.is_some();
     drop((runner, tools));
     ran?;
     closed.map_err(|error| log_error(&error))?;
     Ok(match (unwritten, cancelled) {
         (true, _) => 1,
         (false, true) => 130,
+        (false, false) if ended => 3,
         (false, false) => 0,
     })
-}
-
-/// What the rules say. A tool that does not exist is nobody's to decide: the
-/// pipeline answers so, and with the names that may have been meant.
-fn decide(rules: &RuleList, call: &CallView, never: bool) -> Decision {
-    if call.definition().is_none() {
-        return Decision::Allow;
-    }
-    match rules.decide(call) {
-        Decision::Ask(mut reason) if never => {
-            let why = reason.text.take().unwrap_or_default();
-            let text = format!("{why}, and nobody is asked in this run");
-            reason.text = Some(text.into());
-            Decision::Deny(reason)
-        }
-        decision => decision,
-    }
 }
 
 fn form(args: &Run) -> Form {
@@ -151,17 +149,25 @@ fn no_tools(config: &Config) -> Error {
     })
 }
 
-fn open_log(args: &Run, config: &Config, screen: &Screen) -> Result<SessionLog, Error> {
+fn log_path(args: &Run, config: &Config) -> PathBuf {
     let path = args.log.clone().or_else(|| config.log());
-    let path = path.unwrap_or_else(|| config.beside(&PathBuf::from(LOG)));
+    path.unwrap_or_else(|| config.beside(Path::new(LOG)))
+}
+
+fn open_log(
+    path: &Path,
+    args: &Run,
+    config: &Config,
+    screen: &Screen,
+) -> Result<SessionLog, Error> {
     let sync = match config.sync() {
         Sync::Never => SyncPolicy::Never,
         Sync::Every => SyncPolicy::Every,
     };
     let (log, recovery) =
-        SessionLog::open(&path, Options::new().sync(sync)).map_err(|error| log_error(&error))?;
+        SessionLog::open(path, Options::new().sync(sync)).map_err(|error| log_error(&error))?;
     if !args.quiet {
-        tell(&path, &recovery, screen);
+        tell(path, &recovery, screen);
     }
     Ok(log)
 }
@@ -197,7 +203,18 @@ fn finish(
     quiet: bool,
 ) {
     let totals = runner.totals;
-    if let Some(summary) = form.summary(totals, cancelled) {
+    if let Some(ended) = &runner.ended
+        && !quiet
+    {
+        let left = match ended.not_begun {
+            0 => String::new(),
+            1 => "; 1 more batch was not begun".to_owned(),
+            more => format!("; {more} more batches were not begun"),
+        };
+        let text = format!("the run has ended: {}{left}\n", ended.budget);
+        runner.screen.note(&text);
+    }
+    if let Some(summary) = form.summary(totals, runner.ended.as_ref(), cancelled) {
         runner.screen.print(&summary);
     } else if !quiet {
         let Totals {

@@ -47,6 +47,15 @@ impl Queue {
         self.calls
     }
 
+    /// How many batches have been read and not been taken.
+    pub(crate) fn left(&self) -> u64 {
+        let read = self.parts.iter().map(|part| match part {
+            Part::Read(batches) => batches.len() as u64,
+            Part::Open(_) => 0,
+        });
+        read.sum()
+    }
+
     /// The next batch that has been read; after a cancellation, when nothing
     /// more is to be waited for.
     pub(crate) fn next_read(&mut self) -> Option<Batch> {
