@@ -235,6 +235,25 @@ async fn every_scope_has_an_account_that_ends_with_it() {
     assert_eq!(budgets.live_accounts(), 1);
 }
 
+/// A host with one run for all its agents has one account.
+#[tokio::test]
+async fn a_common_account_is_spent_by_all_scopes() {
+    let budgets = Budgets::common(Limits::new().calls(2));
+    let pipeline = pipeline(&budgets);
+    let one = Scope::new("one");
+    let scopes = [Some(one.nested("inner")), Some(Scope::new("two")), None];
+    for (scope, refused) in scopes.iter().zip([false, false, true]) {
+        let mut request = CallRequest::new("1", "works", "{}", CancellationToken::new());
+        if let Some(scope) = scope {
+            request = request.with_scope(scope.clone());
+        }
+        assert_eq!(is_refused(&pipeline.run(request).await), refused);
+    }
+    assert!(budgets.exceeded(Some(&one)).is_some() && budgets.exceeded(None).is_some());
+    budgets.begin_run(Some(&one));
+    assert_eq!(budgets.exceeded(None), None);
+}
+
 /// Of many calls at once exactly as many are admitted as the budget has left.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_calls_never_share_what_is_left() {

@@ -201,10 +201,7 @@ async fn decisions_name_the_policy_and_who_set_it() {
         "Error: tool \"plain\" is denied: no approval policy is set"
     );
     let by = rule(&denied);
-    assert!(
-        by.contains("approval policy \"deny-all\" (nothing)"),
-        "{by}"
-    );
+    assert!(by.contains("approval policy deny-all (nothing)"), "{by}");
 
     session.presets().set_user_policy(Some(DenyAll));
     let denied = host.result("plain").await;
@@ -213,7 +210,7 @@ async fn decisions_name_the_policy_and_who_set_it() {
         "Error: tool \"plain\" is denied by the approval policy \"deny-all\""
     );
     let by = rule(&denied);
-    assert!(by.contains("approval policy \"deny-all\" (user)"), "{by}");
+    assert!(by.contains("approval policy deny-all (user)"), "{by}");
     assert_eq!(effective(&log).len(), 2);
 }
 
@@ -284,7 +281,7 @@ async fn a_session_that_may_only_read_denies_edits_whatever_policies_allow() {
     session.set_sandbox(SandboxMode::ReadOnly).unwrap();
     assert_eq!(host.verdict("write").await, "deny");
     let by = rule(&host.result("write").await);
-    assert!(by.contains("sandbox mode \"read-only\""), "{by}");
+    assert!(by.contains("sandbox mode read-only"), "{by}");
     assert_eq!(host.verdict("plain").await, "allow");
     session.set_sandbox(SandboxMode::FullAccess).unwrap();
     assert_eq!(host.verdict("write").await, "allow");

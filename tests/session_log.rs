@@ -66,6 +66,8 @@ fn every_record_reads_back_as_it_was_written() {
             kind: Some("denied".into()),
             effect: Some("not_started".into()),
             decided_by: Some("guard".into()),
+            allowed_by: vec!["reads".to_owned()],
+            granted_by: vec!["for today".to_owned()],
             meta: Some(json!({"f": 0.1, "n": -0.0, "u": u64::MAX, "null": null})),
             synthetic: true,
             interrupted: true,

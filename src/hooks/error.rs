@@ -1,24 +1,24 @@
 //! Why hooks cannot be put in a set.
 
+use std::error::Error;
+use std::fmt;
+
 use super::{Dialect, HookPoint, MatcherError};
 
 /// A hook that cannot be put in a set; every variant names its place.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum HookSetError {
     /// A matcher that cannot be read.
-    #[error("{matcher} on event \"{point}\" (hook {id:?})")]
     Matcher {
         /// The hook's name.
         id: String,
         /// Where it was to run.
         point: HookPoint,
-        /// The matcher; its source says what is wrong with it.
-        #[source]
+        /// The matcher; the source is what is wrong with it.
         matcher: MatcherError,
     },
     /// A hook that cannot be run as it is written.
-    #[error("hook {id:?} on event \"{point}\": expected {expected}")]
     Hook {
         /// The hook's name.
         id: String,
@@ -28,7 +28,6 @@ pub enum HookSetError {
         expected: String,
     },
     /// A point at which the dialect has no hooks.
-    #[error("hook {id:?}: expected an event of {dialect}, found \"{point}\"")]
     Point {
         /// The hook's name.
         id: String,
@@ -38,11 +37,43 @@ pub enum HookSetError {
         dialect: Dialect,
     },
     /// More hooks than a set holds.
-    #[error("expected at most {most} hooks, found {found}")]
     TooMany {
         /// So many may be there.
         most: usize,
         /// So many are.
         found: usize,
     },
+}
+
+impl fmt::Display for HookSetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Matcher { id, point, matcher } => {
+                write!(f, "{matcher} on event \"{point}\" (hook {id:?})")
+            }
+            Self::Hook {
+                id,
+                point,
+                expected,
+            } => write!(f, "hook {id:?} on event \"{point}\": expected {expected}"),
+            Self::Point { id, point, dialect } => write!(
+                f,
+                "hook {id:?}: expected an event of {dialect}, found \"{point}\""
+            ),
+            Self::TooMany { most, found } => {
+                write!(f, "expected at most {most} hooks, found {found}")
+            }
+        }
+    }
+}
+
+// By hand: the text of a matcher's error is part of this one's, so that its
+// own source comes next.
+impl Error for HookSetError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Matcher { matcher, .. } => matcher.source(),
+            Self::Hook { .. } | Self::Point { .. } | Self::TooMany { .. } => None,
+        }
+    }
 }

@@ -223,9 +223,9 @@ fn reason(declared: bool, tool: &str, what: &str) -> String {
     format!("{of}tool \"{tool}\" {what}")
 }
 
-/// As rules are named in decisions: `approval policy "ask-edits" (session)`.
+/// As rules are named in decisions: `approval policy ask-edits (session)`.
 impl fmt::Display for EffectivePolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "approval policy \"{}\" ({})", self.policy, self.source)
+        write!(f, "approval policy {} ({})", self.policy, self.source)
     }
 }

@@ -120,7 +120,7 @@ impl Guard for SandboxGuard {
             Denial::new(format!(
                 "tool \"{tool}\" changes files, and this session may only read"
             ))
-            .by_rule("sandbox mode \"read-only\"")
+            .by_rule("sandbox mode read-only")
         }))
     }
 }

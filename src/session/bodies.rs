@@ -81,6 +81,12 @@ pub struct ResultRecord {
     /// Which stage decided the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
+    /// The permission rules that allowed it, one for each list that did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_by: Vec<String>,
+    /// The grants that answered the questions about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub granted_by: Vec<String>,
     /// What the tool said beside its content, for hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,

@@ -11,9 +11,11 @@ use super::log::Appended;
 use super::{
     CallRecord, ContextRecord, ErrorRecord, LogError, ResultRecord, SessionLog, StartedRecord,
 };
+use crate::policy::grants::GrantedBy;
 use crate::scheduler::Journal;
 use crate::{
-    BoxError, CallRequest, CallView, ContextMessage, ExecutionToken, Recorded, Recorder, ToolResult,
+    BoxError, CallRequest, CallView, ContextMessage, ExecutionToken, FailureKind, Recorded,
+    Recorder, ToolResult,
 };
 
 /// Writes every call of a stack to a [`SessionLog`].
@@ -136,8 +138,9 @@ impl Recorder for SessionRecorder {
         };
         // A call whose record could not be written has no result record.
         if let Some(Place { call, .. }) = place {
-            self.log
-                .append(record_of(call, view.id().as_str(), result))?;
+            let mut record = record_of(call, view.id().as_str(), result);
+            (record.allowed_by, record.granted_by) = let_through(view, result);
+            self.log.append(record)?;
         }
         Ok(())
     }
@@ -159,6 +162,24 @@ impl Journal for SessionRecorder {
             .append(record_of(call, request.id().as_str(), result))?;
         Ok(())
     }
+}
+
+/// The rules and the grants that let the call through; of a call that was
+/// denied after all none did.
+fn let_through(view: &CallView, result: &ToolResult) -> (Vec<String>, Vec<String>) {
+    if result.kind() == Some(FailureKind::Denied) {
+        return Default::default();
+    }
+    let extensions = view.extensions();
+    #[cfg(feature = "rules")]
+    let rules = extensions
+        .get::<crate::policy::AllowedBy>()
+        .map_or_else(Vec::new, |by| by.names().to_vec());
+    #[cfg(not(feature = "rules"))]
+    let rules = Vec::new();
+    let grants = extensions.get::<GrantedBy>();
+    let grants = grants.map_or_else(Vec::new, |by| by.names().to_vec());
+    (rules, grants)
 }
 
 /// Ready at once unless the policy is to sync before going on.
@@ -187,6 +208,8 @@ fn record_of(call: u64, id: &str, result: &ToolResult) -> ResultRecord {
         kind: result.kind().map(|kind| kind.as_str().to_owned()),
         effect: Some(result.effect().as_str().to_owned()),
         decided_by: result.decided_by().map(ToString::to_string),
+        allowed_by: Vec::new(),
+        granted_by: Vec::new(),
         meta: result.meta().cloned(),
         synthetic: result.is_synthetic(),
         interrupted: false,

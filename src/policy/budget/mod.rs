@@ -2,7 +2,7 @@
 //! row, invented names in a row.
 //!
 //! [`Budgets`] keeps an account for each [`Scope`], held weakly,
-//! and one for calls without a scope. Its [`layer`](Budgets::layer) admits a
+//! and one for calls without a scope, or [one for all](Budgets::common). Its [`layer`](Budgets::layer) admits a
 //! call before anything inside it runs, and takes note of how it ended. The
 //! admission is one step, so that concurrent calls never share what is left.
 //! A call past a budget is answered with a failure of code
@@ -90,6 +90,8 @@ pub struct Budgets(Arc<Inner>);
 
 struct Inner {
     limits: Limits,
+    /// Whether all scopes spend from one account.
+    common: bool,
     scoped: PerScope<Account>,
     unscoped: Mutex<Shared>,
 }
@@ -97,8 +99,19 @@ struct Inner {
 impl Budgets {
     /// Accounts without any spending, held to `limits`.
     pub fn new(limits: Limits) -> Self {
+        Self::with(limits, false)
+    }
+
+    /// One account for the calls of all scopes together, held to `limits`;
+    /// which scope is asked about makes no difference then.
+    pub fn common(limits: Limits) -> Self {
+        Self::with(limits, true)
+    }
+
+    fn with(limits: Limits, common: bool) -> Self {
         Self(Arc::new(Inner {
             limits,
+            common,
             scoped: PerScope::new(),
             unscoped: Mutex::default(),
         }))
@@ -113,7 +126,7 @@ impl Budgets {
     /// Begins a new run for `scope`, or for calls without one: nothing is
     /// spent yet. Calls under way keep to the old run.
     pub fn begin_run(&self, scope: Option<&Scope>) {
-        match scope {
+        match self.accounted(scope) {
             Some(scope) => self.0.scoped.forget(scope),
             None => *self.unscoped() = Shared::default(),
         }
@@ -142,15 +155,20 @@ impl Budgets {
         &self.0.limits
     }
 
+    /// The scope whose account `scope` spends from, if it has its own.
+    fn accounted<'a>(&self, scope: Option<&'a Scope>) -> Option<&'a Scope> {
+        scope.filter(|_| !self.0.common)
+    }
+
     fn account(&self, scope: Option<&Scope>) -> Shared {
-        match scope {
+        match self.accounted(scope) {
             Some(scope) => self.0.scoped.of(scope),
             None => self.unscoped().clone(),
         }
     }
 
     fn existing(&self, scope: Option<&Scope>) -> Option<Shared> {
-        match scope {
+        match self.accounted(scope) {
             Some(scope) => self.0.scoped.get(scope),
             None => Some(self.unscoped().clone()),
         }

@@ -13,7 +13,7 @@ use toolfall::hooks::{
 use super::hooks::{Convention, Fault, Hook as Written, Hooks};
 use super::place::read_text;
 use super::{Config, Source};
-use crate::error::Error;
+use crate::error::{Error, chain};
 use crate::render::safe;
 
 /// So many characters of what a failed hook wrote are shown.
@@ -202,15 +202,9 @@ fn warn(record: &HookRecord) {
     }
 }
 
-/// On one line, and nothing twice: the error names the matcher that its
-/// source names again.
+/// On one line: a regular expression's error shows where in it.
 fn told(error: &HookSetError) -> String {
-    let mut text = error.to_string();
-    if let HookSetError::Matcher { matcher, .. } = error
-        && let Some(cause) = std::error::Error::source(matcher)
-    {
-        text = format!("{text}: {cause}");
-    }
+    let text = chain(error);
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
 }
