@@ -30,13 +30,13 @@ pub(crate) enum Command {
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Parser)]
 #[command(after_help = "\
-Batches are JSON Lines, {\"id\", \"calls\": [{\"call_id\", \"name\", \"arguments_json\"}]}, or the \
-replies of a provider (Chat Completions, Responses, Messages), one a line or one a file. The \
-batches of a file are all read before the first one runs.
+Batches are JSON Lines, {\"id\", \"calls\": [{\"call_id\", \"name\", \"arguments_json\"}]}, perhaps \
+with an \"agent\", or the replies of a provider (Chat Completions, Responses, Messages), one a \
+line or one a file. The batches of a file are all read before the first one runs.
 
 Exit status: 0 when every call has its result, 1 when the log or the output could not be \
-written, 2 on bad input, 3 when a budget ended the run (ends_run in [budget]), 130 when \
-cancelled (every call has its result then too).")]
+written, 2 on bad input, 3 when a budget (ends_run in [budget]) or the person who was asked \
+ended the run, 130 when cancelled (every call has its result then too).")]
 pub(crate) struct Run {
     /// Files of batches; standard input if there is none, or for `-`.
     #[arg(value_name = "FILE")]
@@ -57,6 +57,14 @@ pub(crate) struct Run {
     /// Whether questions are put to you [default: the configuration's, else ask].
     #[arg(long, value_name = "WHEN")]
     pub(crate) approve: Option<Approve>,
+
+    /// What the run permits, by the name of a preset [default: the configuration's].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
+
+    /// The agent of batches that name none; an [[agent]] of the configuration.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
 
     /// The session log [default: the configuration's, else toolfall-session.jsonl].
     #[arg(long, value_name = "FILE")]

@@ -8,7 +8,7 @@
 //! | 0 | every call has its result, whatever it is | every call has exactly one result, in order |
 //! | 1 | the log or the output could not be written | it has not |
 //! | 2 | bad input: arguments, configuration, batch, log | the log cannot be read |
-//! | 3 | a budget ended the run; what was begun has its results | |
+//! | 3 | a budget or a person ended the run; what was begun has its results | |
 //! | 130 | cancelled by Ctrl-C or `TERM`; every call still has its result | |
 
 mod args;

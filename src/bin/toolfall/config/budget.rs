@@ -39,7 +39,7 @@ impl Config {
     /// exceeding one ends the run.
     pub(crate) fn budgets(&self) -> (Budgets, bool) {
         let Some(budget) = &self.written.budget else {
-            return (Budgets::new(Limits::new()), false);
+            return (Budgets::common(Limits::new()), false);
         };
         let mut limits = Limits::new();
         if let Some(most) = budget.calls {
@@ -57,6 +57,6 @@ impl Config {
         if let Some(most) = budget.consecutive_unknown_names {
             limits = limits.consecutive_unknown_names(most.get());
         }
-        (Budgets::new(limits), budget.ends_run)
+        (Budgets::common(limits), budget.ends_run)
     }
 }

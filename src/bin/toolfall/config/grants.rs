@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use toml::Spanned;
 use toolfall::Arguments;
 use toolfall::policy::grants::{self, MemoryGrants};
-use toolfall::policy::{Rule, RuleList, Test};
+use toolfall::policy::{RuleError, Verdict, WrittenRule, WrittenRules, WrittenTest};
 
 use super::{Config, Source};
 use crate::error::{Error, chain};
@@ -29,34 +28,13 @@ pub(super) struct Grant {
     arguments_json: Option<Spanned<String>>,
     /// Covers only calls whose arguments pass all of these tests.
     #[serde(default)]
-    #[schemars(with = "Vec<Place>", extend("default" = []))]
-    arguments: Vec<Spanned<Place>>,
+    #[schemars(with = "Vec<WrittenTest>", extend("default" = []))]
+    arguments: Vec<Spanned<WrittenTest>>,
     /// How long it holds from the start of the run, from 1 on; as long as the
     /// run without it.
     ttl_ms: Option<NonZeroU64>,
     /// How often it may be used, from 1 on; without limit without it.
     uses: Option<NonZeroU32>,
-}
-
-/// A test of a place in the arguments.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(extend("oneOf" = [
-    {"required": ["equals"]}, {"required": ["glob"]}, {"required": ["path"]},
-    {"required": ["present"]},
-]))]
-struct Place {
-    /// The place, a JSON pointer; `""` is the arguments themselves.
-    at: String,
-    /// Holds if the value there is this one, however it is written.
-    equals: Option<Value>,
-    /// Holds if the value there is a string that the glob matches.
-    glob: Option<String>,
-    /// Holds if the value there is a string that, read as a path, matches.
-    path: Option<String>,
-    /// Holds if there is a value; only `true` has a meaning.
-    #[schemars(with = "Option<bool>", extend("const" = true))]
-    present: Option<bool>,
 }
 
 impl Config {
@@ -67,7 +45,7 @@ impl Config {
             return Ok(store);
         };
         for written in &self.written.grants {
-            let mut grant = written.covering(source)?;
+            let mut grant = self.covering(source, written)?;
             if let Some(ttl) = written.ttl_ms {
                 grant = grant.expires_after(Duration::from_millis(ttl.get()));
             }
@@ -80,13 +58,11 @@ impl Config {
         }
         Ok(store)
     }
-}
 
-impl Grant {
-    fn covering(&self, source: &Source) -> Result<grants::Grant, Error> {
-        let name = self.name.get_ref().clone();
-        let tool = self.tool.clone();
-        match (&self.arguments_json, self.arguments.as_slice()) {
+    fn covering(&self, source: &Source, written: &Grant) -> Result<grants::Grant, Error> {
+        let name = written.name.get_ref().clone();
+        let tool = written.tool.clone();
+        match (&written.arguments_json, written.arguments.as_slice()) {
             (None, []) => Ok(grants::Grant::tool(name, tool)),
             (Some(text), []) => {
                 let arguments = Arguments::from_text(text.get_ref()).map_err(|error| {
@@ -99,32 +75,34 @@ impl Grant {
                 Some(text.span()),
                 "expected `arguments_json` or `arguments`, found both",
             )),
-            (None, places) => {
-                // A rule takes globs; the name of a grant's tool is none.
-                let mut rule = Rule::allow(name.clone()).tool(globset::escape(&tool));
-                for place in places {
-                    let test = place
-                        .get_ref()
-                        .test()
-                        .map_err(|message| source.error(Some(place.span()), message))?;
-                    rule = rule.argument(place.get_ref().at.clone(), test);
-                }
-                let rules = RuleList::new([rule])
-                    .map_err(|error| source.error(Some(self.name.span()), &chain(&error)))?;
+            (None, tests) => {
+                let rule = WrittenRule {
+                    // Nobody reads it: records cite the grant.
+                    name: "grant".to_owned(),
+                    verdict: Verdict::Allow,
+                    // A rule takes globs; the name of a grant's tool is none.
+                    tools: vec![globset::escape(&tool)],
+                    arguments: tests.iter().map(|test| test.get_ref().clone()).collect(),
+                    because: None,
+                };
+                let rules = WrittenRules {
+                    rules: vec![rule],
+                    ..WrittenRules::default()
+                };
+                let rules = rules.relative_to(&self.own_folder()).compile();
+                let rules = rules.map_err(|error| {
+                    let test = failed(&error).and_then(|place| tests.get(place));
+                    let at = test.map_or(written.name.span(), Spanned::span);
+                    source.error(Some(at), &error.kind().to_string())
+                })?;
                 Ok(grants::Grant::matching(name, rules))
             }
         }
     }
 }
 
-impl Place {
-    fn test(&self) -> Result<Test, &'static str> {
-        match (&self.equals, &self.glob, &self.path, self.present) {
-            (Some(value), None, None, None) => Ok(Test::equals(value.clone())),
-            (None, Some(glob), None, None) => Ok(Test::glob(glob.clone())),
-            (None, None, Some(path), None) => Ok(Test::path(path.clone())),
-            (None, None, None, Some(true)) => Ok(Test::present()),
-            _ => Err("expected one of `equals`, `glob`, `path` and `present = true`"),
-        }
-    }
+/// The place among the tests of the one that cannot be used.
+fn failed(error: &RuleError) -> Option<usize> {
+    let (_, place) = error.pointer().split_once("/arguments/")?;
+    place.split('/').next()?.parse().ok()
 }

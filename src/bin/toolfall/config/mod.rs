@@ -1,10 +1,12 @@
 //! `toolfall.toml`.
 
+mod agent;
 mod budget;
 mod grants;
 #[cfg(unix)]
 mod hook_set;
 mod hooks;
+mod permission;
 mod place;
 mod policy;
 #[cfg(unix)]
@@ -15,10 +17,13 @@ mod tools;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use toolfall::policy::WrittenRules;
 
+pub(crate) use self::agent::Agent;
 pub(crate) use self::place::Source;
 pub(crate) use self::policy::default_rules;
 pub(crate) use self::schema::schema;
@@ -49,6 +54,9 @@ struct Written {
     /// Whether a person is asked.
     #[schemars(extend("default" = "ask"))]
     approve: Option<Approve>,
+    /// How long a person has to answer, in milliseconds from 1 on; then the
+    /// call is denied. No limit without it.
+    approval_timeout_ms: Option<NonZeroU64>,
     files: Option<tools::Files>,
     /// Programs as tools. On Unix only.
     #[serde(default)]
@@ -65,10 +73,14 @@ struct Written {
     #[serde(default)]
     #[schemars(extend("default" = []))]
     grants: Vec<grants::Grant>,
-    /// The rules. Without this table the tools that read the workspace are
+    /// The rules. Without this table and without `[permission]` the tools that read the workspace are
     /// allowed, and a person is asked about the rest.
-    #[schemars(with = "Option<schema::PolicyShape>")]
-    policy: Option<policy::Policy>,
+    policy: Option<WrittenRules>,
+    permission: Option<permission::Permission>,
+    /// Who makes calls, where that makes a difference.
+    #[serde(default)]
+    #[schemars(with = "Vec<agent::Written>", extend("default" = []))]
+    agent: Vec<agent::Written>,
 }
 
 /// When the session log is synced.
@@ -145,6 +157,17 @@ impl Config {
 
     pub(crate) fn approve(&self) -> Option<Approve> {
         self.written.approve
+    }
+
+    pub(crate) fn approval_timeout(&self) -> Option<Duration> {
+        let limit = self.written.approval_timeout_ms?;
+        Some(Duration::from_millis(limit.get()))
+    }
+
+    /// The file's own folder, as an absolute path.
+    fn own_folder(&self) -> PathBuf {
+        let folder = self.beside(Path::new("."));
+        std::path::absolute(&folder).unwrap_or(folder)
     }
 
     /// A path that the file names, from the file's own folder.

@@ -1,16 +1,9 @@
 //! `[policy]`: permission rules, as the library writes them.
 
-use std::path::Path;
+use toolfall::policy::{Rule, RuleList, Verdict, WrittenRules};
 
-use toolfall::policy::{Rule, RuleList, Verdict};
-
-pub(super) use toolfall::policy::WrittenRules as Policy;
-
-use super::Config;
+use super::{Config, Source};
 use crate::error::{Error, chain};
-
-/// Where the rules stand in the file.
-const TABLE: &str = "/policy";
 
 /// Without a `[policy]`, tools that only read the workspace or a record may
 /// run, and a person is asked about the rest.
@@ -25,16 +18,23 @@ pub(crate) fn default_rules(replay: bool) -> Result<RuleList, Error> {
 }
 
 impl Config {
-    /// The rules that the file sets; their roots are taken from its folder.
+    /// The rules that the file sets.
     pub(crate) fn rules(&self) -> Result<Option<RuleList>, Error> {
         let (Some(source), Some(policy)) = (&self.source, &self.written.policy) else {
             return Ok(None);
         };
-        let folder = self.beside(Path::new("."));
-        let folder = std::path::absolute(&folder).unwrap_or(folder);
-        let rules = policy.clone().relative_to(&folder).compile();
-        let rules = rules
-            .map_err(|error| source.error(error.span(source.text(), TABLE), &chain(&error)))?;
-        Ok(Some(rules))
+        self.compiled(source, policy, "/policy").map(Some)
+    }
+
+    /// The rules in `table`, a JSON pointer; their roots are taken from the
+    /// file's folder.
+    pub(super) fn compiled(
+        &self,
+        source: &Source,
+        rules: &WrittenRules,
+        table: &str,
+    ) -> Result<RuleList, Error> {
+        let rules = rules.clone().relative_to(&self.own_folder()).compile();
+        rules.map_err(|error| source.error(error.span(source.text(), table), &chain(&error)))
     }
 }

@@ -69,6 +69,10 @@ pub(super) struct Command {
     /// Whether it may run beside other calls of a batch.
     #[serde(default)]
     parallel: bool,
+    /// Whether no run of it can do harm or change files. Without it the tool
+    /// is dangerous and makes edits, for `[permission]`.
+    #[serde(default)]
+    harmless: bool,
 }
 
 /// A tool that answers from a record; nothing runs.
@@ -224,6 +228,9 @@ impl Config {
         }
         if command.parallel {
             tool = tool.parallel();
+        }
+        if command.harmless {
+            tool = tool.harmless();
         }
         Ok(tool.into_tool())
     }

@@ -32,6 +32,8 @@ pub(crate) struct Batch {
     pub(crate) label: String,
     /// The turn, where a row has several.
     pub(crate) turn: Option<u64>,
+    /// The agent that makes the calls, if it matters.
+    pub(crate) agent: Option<String>,
     pub(crate) calls: Vec<Call>,
     /// The tools that the row offers at this turn.
     pub(crate) tools: Vec<RowTool>,
@@ -112,8 +114,35 @@ struct Toolset {
 /// The tool sets of one folder.
 pub(crate) type Toolsets = HashMap<String, Vec<RowTool>>;
 
+/// The agents that batches may name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Agents {
+    pub(crate) names: Vec<String>,
+    /// The one of batches that name none.
+    pub(crate) otherwise: Option<String>,
+}
+
+impl Agents {
+    /// Whether there is one of that name.
+    ///
+    /// # Errors
+    ///
+    /// What was expected instead.
+    pub(crate) fn check(&self, name: &str) -> Result<(), String> {
+        if self.names.iter().any(|known| known == name) {
+            return Ok(());
+        }
+        let known = match self.names.as_slice() {
+            [] => "no agent, since the configuration has no [[agent]]".to_owned(),
+            names => format!("the agent {}", names.join(", ")),
+        };
+        Err(format!("expected {known}, found {name:?}"))
+    }
+}
+
 /// Reads batches one after the other.
 pub(crate) struct Reader {
+    agents: Arc<Agents>,
     lines: Lines<Box<dyn AsyncBufRead + Send + Unpin>>,
     file: PathBuf,
     line: u64,
@@ -124,7 +153,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Reads `file`, or standard input for `-`.
-    pub(crate) async fn open(file: &Path) -> Result<Self, Error> {
+    pub(crate) async fn open(file: &Path, agents: Arc<Agents>) -> Result<Self, Error> {
         let stdin = file.as_os_str() == "-";
         let input: Box<dyn AsyncBufRead + Send + Unpin> = if stdin {
             Box::new(BufReader::new(tokio::io::stdin()))
@@ -135,6 +164,7 @@ impl Reader {
             Box::new(BufReader::with_capacity(64 << 10, opened))
         };
         Ok(Self {
+            agents,
             lines: Lines::new(input),
             file: if stdin {
                 PathBuf::from("(standard input)")
@@ -203,6 +233,13 @@ impl Reader {
                 .batches(&label, || self.toolsets())
                 .map_err(|message| Error::at(&file, line, message))?;
             for batch in &mut batches {
+                match &batch.agent {
+                    Some(name) => self
+                        .agents
+                        .check(name)
+                        .map_err(|message| Error::at(&file, line, format!("/agent: {message}")))?,
+                    None => batch.agent.clone_from(&self.agents.otherwise),
+                }
                 batch.file.clone_from(&file);
                 batch.line = line;
             }
@@ -221,6 +258,7 @@ impl Reader {
             self.error(start, message)
         })?;
         batch.label = label;
+        batch.agent.clone_from(&self.agents.otherwise);
         batch.file.clone_from(&self.file);
         batch.line = start;
         Ok(vec![batch])

@@ -1,7 +1,7 @@
 //! Batches in the neutral form.
 //!
 //! ```json
-//! {"id": "greet", "tools": [{"name": "hello", "description": "", "parameters": {}}],
+//! {"id": "greet", "agent": "host", "tools": [{"name": "hello", "description": "", "parameters": {}}],
 //!  "calls": [{"call_id": "1", "name": "hello", "arguments_json": "{\"to\": \"you\"}"}]}
 //! ```
 //!
@@ -19,6 +19,7 @@ use super::{Apart, Batch, Call, RowTool, Toolsets};
 #[derive(Debug, Deserialize)]
 pub(super) struct Row {
     id: Option<String>,
+    agent: Option<String>,
     tools: Option<Vec<RowTool>>,
     toolset: Option<String>,
     toolsets: Option<Vec<String>>,
@@ -96,6 +97,7 @@ impl Row {
             .into_iter()
             .map(|(turn, mut batch)| {
                 batch.label.clone_from(&label);
+                batch.agent.clone_from(&self.agent);
                 batch.turn = turned.then_some(turn);
                 batch.incomplete.clone_from(&self.incomplete);
                 batch.tools = tools

@@ -12,6 +12,8 @@ pub(super) struct Line<'a> {
     pub(super) batch: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) turn: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) agent: Option<&'a str>,
     pub(super) place: usize,
     pub(super) call_id: Option<&'a str>,
     pub(super) name: &'a str,
@@ -26,6 +28,12 @@ pub(super) struct Line<'a> {
     pub(super) kind: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) decided_by: Option<String>,
+    /// The rules that allowed it.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(super) allowed_by: &'a [String],
+    /// The grants that answered for a person.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(super) granted_by: &'a [String],
     pub(super) effect: &'static str,
 }
 
@@ -61,6 +69,8 @@ pub(super) struct EndLine<'a> {
     pub(super) batch: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) turn: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) agent: Option<&'a str>,
     pub(super) calls: usize,
     pub(super) aborted: bool,
     pub(super) concludes: bool,
@@ -77,16 +87,20 @@ pub(super) struct SummaryLine {
     #[serde(flatten)]
     pub(super) totals: Totals,
     pub(super) cancelled: bool,
-    /// The budget that ended the run, if one did.
+    /// What ended the run before its batches did, if anything did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ended_by: Option<EndedLine>,
 }
 
 #[derive(Serialize)]
 pub(super) struct EndedLine {
-    pub(super) budget: &'static str,
+    /// `budget` or `person`.
+    pub(super) by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) budget: Option<&'static str>,
     pub(super) message: String,
-    pub(super) limit: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) limit: Option<u32>,
     /// Batches that were read and not begun.
     pub(super) not_begun: u64,
 }

@@ -1,5 +1,6 @@
 //! What is printed of a result: for people, or as JSON Lines.
 
+mod ended;
 mod line;
 
 use std::fmt::Write as _;
@@ -7,11 +8,11 @@ use std::fmt::Write as _;
 use crossterm::style::Stylize as _;
 use serde::Serialize;
 use toolfall::layers::printable;
-use toolfall::policy::budget::Exceeded;
 use toolfall::scheduler::BatchEnd;
 use toolfall::{ContentBlock, DecidedBy, FailureKind, ToolResult};
 
-use self::line::{ApartLine, EndLine, EndedLine, Failure, LeftOutLine, Line, SummaryLine};
+pub(crate) use self::ended::{Ended, Ending};
+use self::line::{ApartLine, EndLine, Failure, LeftOutLine, Line, SummaryLine};
 use crate::input::{Apart, Batch, Call};
 
 /// So many lines of a result are shown to people.
@@ -19,6 +20,13 @@ const LINES: usize = 12;
 /// So many characters of arguments, and of a line, are shown to people.
 const ARGUMENTS: usize = 100;
 const LINE: usize = 200;
+
+/// Which rules and grants let a call through.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Through {
+    pub(crate) rules: Vec<String>,
+    pub(crate) grants: Vec<String>,
+}
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug)]
@@ -39,14 +47,6 @@ pub(crate) struct Totals {
     pub(crate) not_ours: u64,
 }
 
-/// What ended a run before its batches did.
-#[derive(Clone, Debug)]
-pub(crate) struct Ended {
-    pub(crate) budget: Exceeded,
-    /// How many batches that were read were not begun.
-    pub(crate) not_begun: u64,
-}
-
 impl Form {
     /// The beginning of a batch.
     pub(crate) fn begin(self, batch: &Batch) -> String {
@@ -56,6 +56,9 @@ impl Form {
         let mut text = safe(&batch.label, LINE);
         if let Some(turn) = batch.turn {
             let _ = write!(text, ", turn {turn}");
+        }
+        if let Some(agent) = &batch.agent {
+            let _ = write!(text, ", agent {}", safe(agent, LINE));
         }
         let mut text = if colours {
             format!("{}\n", text.bold())
@@ -97,6 +100,7 @@ impl Form {
         place: usize,
         call: &Call,
         result: &ToolResult,
+        through: &Through,
     ) -> String {
         match self {
             Self::Human { colours } => human(call, result, colours),
@@ -104,6 +108,7 @@ impl Form {
                 r#type: "result",
                 batch: &batch.label,
                 turn: batch.turn,
+                agent: batch.agent.as_deref(),
                 place,
                 call_id: call.id.as_deref(),
                 name: &call.name,
@@ -118,6 +123,8 @@ impl Form {
                 }),
                 kind: result.kind().map(FailureKind::as_str),
                 decided_by: result.decided_by().map(ToString::to_string),
+                allowed_by: &through.rules,
+                granted_by: &through.grants,
                 effect: result.effect().as_str(),
             }),
         }
@@ -137,6 +144,7 @@ impl Form {
                 r#type: "batch",
                 batch: &batch.label,
                 turn: batch.turn,
+                agent: batch.agent.as_deref(),
                 calls: batch.calls.len(),
                 aborted: end.aborted,
                 concludes: end.concludes,
@@ -159,12 +167,7 @@ impl Form {
                 r#type: "summary",
                 totals,
                 cancelled,
-                ended_by: ended.map(|ended| EndedLine {
-                    budget: ended.budget.budget.as_str(),
-                    message: ended.budget.to_string(),
-                    limit: ended.budget.limit,
-                    not_begun: ended.not_begun,
-                }),
+                ended_by: ended.map(Ended::line),
             })),
         }
     }

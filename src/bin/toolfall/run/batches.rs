@@ -8,14 +8,18 @@ use serde_json::json;
 use toolfall::pipeline::PipelineService;
 use toolfall::replay::{Replay, Unrecorded};
 use toolfall::session::SessionRecorder;
-use toolfall::{BatchEvent, CallRequest, FailureKind, Registration, Registry, Scheduler, Scope};
+use toolfall::{
+    BatchEvent, CallRequest, FailureKind, Registration, Registry, Scheduler, ToolResult,
+};
 
+use super::agents::Agents;
+use super::noted::Noted;
 use super::policies::Policies;
 use super::queue::Queue;
 use crate::error::{Error, chain, log_error};
 use crate::input::{Batch, RowTool};
 use crate::interrupt::Interrupt;
-use crate::render::{Ended, Form, Totals};
+use crate::render::{Ended, Ending, Form, Totals};
 use crate::screen::Screen;
 
 /// Everything that a batch needs.
@@ -28,9 +32,12 @@ pub(super) struct Runner<S> {
     pub(super) form: Form,
     pub(super) replay: bool,
     pub(super) policies: Policies,
+    /// The end that a person called for.
+    pub(super) ending: Option<Ending>,
     /// Why the run ended before its batches did, if it did.
     pub(super) ended: Option<Ended>,
-    pub(super) scope: Scope,
+    /// Who makes calls. Dropped at the end, which takes its tools away.
+    pub(super) agents: Agents,
     pub(super) totals: Totals,
     /// Whether a call could not be recorded, and so did not run.
     pub(super) unrecorded: bool,
@@ -71,10 +78,10 @@ where
                 None => return Ok(()),
             }
             if !cancelled.is_cancelled()
-                && let Some(budget) = self.policies.ends(&self.scope)
+                && let Some(why) = self.ending.take().or_else(|| self.policies.ends())
             {
                 let not_begun = queue.left();
-                self.ended = Some(Ended { budget, not_begun });
+                self.ended = Some(Ended { why, not_begun });
                 return Ok(());
             }
         }
@@ -84,23 +91,29 @@ where
         self.screen.print(&self.form.begin(batch));
         if self.replay {
             self.offer(batch);
+            // What a batch offers comes and goes, and is hidden as it comes.
+            self.agents.hide_again(&self.registry);
         }
+        let scope = self.agents.scope(batch.agent.as_deref()).clone();
         self.totals.batches += 1;
         let number = self.totals.batches;
-        self.policies.begin(batch, number, &self.scope);
+        self.policies.begin(batch, number, &scope);
         self.totals.not_ours += batch.apart.len() as u64;
         let cancel = self.interrupt.cancel().child_token();
+        let notes: Vec<Noted> = batch.calls.iter().map(|_| Noted::default()).collect();
         let requests: Vec<CallRequest> = batch
             .calls
             .iter()
-            .map(|call| {
+            .zip(&notes)
+            .map(|(call, noted)| {
                 CallRequest::new(
                     call.id.clone().unwrap_or_default(),
                     call.name.clone(),
                     call.arguments.clone(),
                     cancel.clone(),
                 )
-                .with_scope(self.scope.clone())
+                .with_scope(scope.clone())
+                .with_extension(noted.clone())
             })
             .collect();
         let mut running = self.scheduler.batch(requests, cancel);
@@ -110,15 +123,21 @@ where
         while let Some(event) = running.next().await {
             match event {
                 BatchEvent::Committed(committed) => {
-                    let failed = committed.result.is_error();
+                    let result = &committed.result;
+                    let failed = result.is_error();
                     self.totals.calls += 1;
                     self.totals.failed += u64::from(failed);
                     self.totals.succeeded += u64::from(!failed);
-                    self.unrecorded |= committed.result.kind() == Some(FailureKind::Unrecorded);
+                    self.unrecorded |= result.kind() == Some(FailureKind::Unrecorded);
                     if let Some(call) = batch.calls.get(committed.place) {
-                        let text =
-                            self.form
-                                .result(batch, committed.place, call, &committed.result);
+                        if refused_for_good(result) {
+                            self.ending = Some(Ending::Person(call.name.clone()));
+                        }
+                        let through = notes.get(committed.place).map(Noted::get);
+                        let through = through.unwrap_or_default();
+                        let text = self
+                            .form
+                            .result(batch, committed.place, call, result, &through);
                         self.screen.print(&text);
                     }
                     self.screen.advance();
@@ -184,6 +203,12 @@ where
             }
         }
     }
+}
+
+/// Whether a person refused the call and ended the run with that. A tool that
+/// concludes the turn of a model ends no run: the next batch is another turn.
+fn refused_for_good(result: &ToolResult) -> bool {
+    result.is_error() && result.concludes_turn()
 }
 
 /// Whether nothing in the batch is recorded for the tool.

@@ -1,6 +1,10 @@
 //! `toolfall run`: batches through the pipeline.
 
+mod agents;
 mod batches;
+mod decide;
+mod noted;
+mod permission;
 mod policies;
 mod queue;
 
@@ -11,16 +15,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolfall::approval::Answerers;
+use toolfall::approval::{Answerers, ApprovalMode};
+use toolfall::host::Host;
+use toolfall::policy::RuleList;
 use toolfall::session::{Options, Recovery, SessionLog, SessionRecorder, SyncPolicy};
-use toolfall::{ApprovalRequest, Pipeline, Registry, Scheduler, Scope, TimeoutLayer};
+use toolfall::{ApprovalRequest, Scheduler, TimeoutLayer};
 
+use self::agents::Agents;
 use self::batches::Runner;
+use self::decide::Decide;
 use self::policies::Policies;
 use self::queue::Queue;
 use crate::args::{Approve, Run};
-use crate::config::{Config, Sync};
+use crate::config::{Config, Sync, default_rules};
 use crate::error::{Error, log_error};
+use crate::input;
 use crate::interrupt::Interrupt;
 use crate::prompt::Prompt;
 use crate::render::{Form, Totals, safe};
@@ -34,15 +43,30 @@ const NOTE: usize = 500;
 /// Runs everything, and says with which status the program ends.
 pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let config = Config::find(args.config.as_deref(), &args.files)?;
-    let queue = Queue::open(&args.files).await?;
-    let registry = Registry::new();
-    let tools = config.register(&registry, args.root.as_deref(), args.replay)?;
+    let known = input::Agents {
+        names: config
+            .agents()?
+            .into_iter()
+            .map(|agent| agent.name)
+            .collect(),
+        otherwise: args.agent.clone(),
+    };
+    if let Some(name) = &args.agent {
+        known
+            .check(name)
+            .map_err(|message| Error::input(format!("--agent: {message}")))?;
+    }
+    let queue = Queue::open(&args.files, Arc::new(known)).await?;
+    let host = Host::new();
+    let tools = config.register(host.registry(), args.root.as_deref(), args.replay)?;
     if tools.is_empty() && !args.replay {
         return Err(no_tools(&config));
     }
-    let never = args.approve.or(config.approve()) == Some(Approve::Never);
+    let agents = Agents::open(&host, &config, args.replay)?;
+    let presets = config.presets(args.preset.as_deref())?;
+    let rules = rules(&config, presets.is_some(), args.replay)?;
     let log = log_path(&args, &config);
-    let (policies, notes) = Policies::new(&config, &log, args.replay, never)?;
+    let (policies, notes) = Policies::new(&config, &log, args.replay)?;
     let interrupt = Interrupt::default().listen()?;
     if args.files.is_empty() && !args.quiet && std::io::stdin().is_terminal() {
         eprintln!("reading batches from the keyboard, one a line; Ctrl-D ends them");
@@ -58,7 +82,17 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let log = open_log(&log, &args, &config, &screen)?;
     let recorder = Arc::new(SessionRecorder::new(log.clone()));
 
-    let answerers = Answerers::audited(recorder.clone());
+    let mut answerers = Answerers::audited(recorder.clone());
+    if let Some(limit) = config.approval_timeout() {
+        answerers = answerers.deadline(limit);
+    }
+    let permission = presets
+        .map(|presets| permission::begin(&presets, &answerers, agents.root(), &log))
+        .transpose()?;
+    let quiet_preset = permission
+        .as_ref()
+        .is_some_and(|session| session.mode().mode() == ApprovalMode::Never);
+    let never = quiet_preset || args.approve.or(config.approve()) == Some(Approve::Never);
     if !never {
         let prompt = Arc::new(Prompt::new(screen.clone(), interrupt.clone()));
         answerers
@@ -68,13 +102,19 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
             })
             .keep();
     }
-    let pipeline = Pipeline::builder(registry.clone())
+    host.observers().register(noted::note).keep();
+    if let Some(permission) = &permission {
+        host.guards().register(permission.guard()).keep();
+    }
+    let decide = Decide::new(rules, agents.rules(), permission);
+    let pipeline = host
+        .pipeline()
         // Outside the hooks, so that it counts every outcome as it will be.
         .post_execute(policies.remind())
         .post_execute(policies.hooks_after())
         .decision_layer(policies.budgets.layer())
-        .pre_decision(policies.hooks_before())
-        .pre_decision(policies.decide())
+        .pre_decision(policies.hooks_before(never))
+        .pre_decision(policies.decide(decide, never))
         .approval(answerers)
         .timeout(match config.timeout_ms() {
             Some(budget) => TimeoutLayer::new(Duration::from_millis(budget.get())),
@@ -82,21 +122,22 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         })
         .recorder(recorder.clone())
         .build();
-    let mut scheduler = Scheduler::new(pipeline, registry.clone()).journal(recorder.clone());
+    let mut scheduler = Scheduler::new(pipeline, host.registry().clone()).journal(recorder.clone());
     if let Some(limit) = args.max_parallel.or(config.max_parallel()) {
         scheduler = scheduler.limit(limit);
     }
     let mut runner = Runner {
         scheduler,
-        registry,
+        registry: host.registry().clone(),
         recorder,
         screen: screen.clone(),
         interrupt: interrupt.clone(),
         form,
         replay: args.replay,
         policies,
+        ending: None,
         ended: None,
-        scope: Scope::new("toolfall"),
+        agents,
         totals: Totals::default(),
         unrecorded: false,
         offered: HashMap::new(),
@@ -121,6 +162,15 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         (false, false) if ended => 3,
         (false, false) => 0,
     })
+}
+
+/// The file's rules, or the default ones. Where presets are in force they take
+/// the place of the default ones.
+fn rules(config: &Config, presets: bool, replay: bool) -> Result<Option<RuleList>, Error> {
+    match config.rules()? {
+        None if !presets => default_rules(replay).map(Some),
+        rules => Ok(rules),
+    }
 }
 
 fn form(args: &Run) -> Form {
@@ -206,13 +256,7 @@ fn finish(
     if let Some(ended) = &runner.ended
         && !quiet
     {
-        let left = match ended.not_begun {
-            0 => String::new(),
-            1 => "; 1 more batch was not begun".to_owned(),
-            more => format!("; {more} more batches were not begun"),
-        };
-        let text = format!("the run has ended: {}{left}\n", ended.budget);
-        runner.screen.note(&text);
+        runner.screen.note(&format!("{ended}\n"));
     }
     if let Some(summary) = form.summary(totals, runner.ended.as_ref(), cancelled) {
         runner.screen.print(&summary);

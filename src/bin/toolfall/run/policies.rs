@@ -1,23 +1,22 @@
 //! What decides about the calls of a run.
 //!
-//! From the outside in: budgets, hooks, rules. Budgets come first, so that
+//! From the outside in: budgets, hooks, rules with the approval policy. Budgets come first, so that
 //! every call counts, a denial of a hook is a failure in a row, and a spent
 //! budget starts no program. Grants are around the rules, whose questions they
 //! answer; an ask of a hook is a stage of its own, and a person's to answer.
 
-use std::path::Path;
-
 use futures_util::future::{MapOk, TryFutureExt as _};
 use toolfall::layers::policy::{Answer, Asked, Policy};
-use toolfall::policy::RuleList;
-use toolfall::policy::budget::{Budgets, Exceeded};
+use toolfall::policy::budget::Budgets;
 use toolfall::policy::grants::{Grants, MemoryGrants};
 use toolfall::policy::repeat::RepeatReminder;
 use toolfall::{CallView, Decision, PostDecision, PostRequest, Reason, Scope};
 
-use crate::config::{Config, default_rules};
+use super::decide::Decide;
+use crate::config::Config;
 use crate::error::Error;
 use crate::input::Batch;
+use crate::render::Ending;
 
 /// The policies of a run.
 pub(super) struct Policies {
@@ -26,9 +25,6 @@ pub(super) struct Policies {
     ends_run: bool,
     reminder: Option<RepeatReminder>,
     grants: MemoryGrants,
-    rules: RuleList,
-    /// Whether nobody is asked.
-    never: bool,
     #[cfg(unix)]
     hooks: toolfall::hooks::HookSet,
     #[cfg(unix)]
@@ -41,14 +37,9 @@ impl Policies {
     #[cfg_attr(not(unix), expect(unused_variables, reason = "for hooks alone"))]
     pub(super) fn new(
         config: &Config,
-        log: &Path,
+        log: &std::path::Path,
         replay: bool,
-        never: bool,
     ) -> Result<(Self, Vec<String>), Error> {
-        let rules = match config.rules()? {
-            Some(rules) => rules,
-            None => default_rules(replay)?,
-        };
         let (budgets, ends_run) = config.budgets();
         #[cfg(not(unix))]
         config.refuse_hooks()?;
@@ -61,8 +52,6 @@ impl Policies {
             ends_run,
             reminder: config.reminder()?,
             grants: config.grants()?,
-            rules,
-            never,
             #[cfg(unix)]
             hooks: loaded.hooks,
             #[cfg(unix)]
@@ -74,11 +63,16 @@ impl Policies {
         Ok((policies, Vec::new()))
     }
 
-    /// The rules, whose questions grants may answer.
-    pub(super) fn decide(&self) -> impl Policy<CallView, Decision> + Clone + Send + Sync + 'static {
+    /// What `decide` says, whose questions grants may answer. With `never`
+    /// nobody is asked.
+    pub(super) fn decide(
+        &self,
+        decide: Decide,
+        never: bool,
+    ) -> impl Policy<CallView, Decision> + Clone + Send + Sync + 'static {
         Asking {
-            policy: Grants::new(self.grants.clone(), self.rules.clone()),
-            never: self.never,
+            policy: Grants::new(self.grants.clone(), decide),
+            never,
         }
     }
 
@@ -86,10 +80,11 @@ impl Policies {
     #[cfg(unix)]
     pub(super) fn hooks_before(
         &self,
+        never: bool,
     ) -> impl Policy<CallView, Decision> + Clone + Send + Sync + 'static {
         Asking {
             policy: self.hooks.pre(),
-            never: self.never,
+            never,
         }
     }
 
@@ -97,6 +92,7 @@ impl Policies {
     #[cfg(not(unix))]
     pub(super) fn hooks_before(
         &self,
+        _: bool,
     ) -> impl Fn(&CallView) -> Decision + Clone + Send + Sync + 'static {
         |_: &CallView| Decision::Allow
     }
@@ -144,8 +140,9 @@ impl Policies {
     }
 
     /// The budget that ends the run, if one does.
-    pub(super) fn ends(&self, scope: &Scope) -> Option<Exceeded> {
-        self.budgets.exceeded(Some(scope)).filter(|_| self.ends_run)
+    pub(super) fn ends(&self) -> Option<Ending> {
+        let exceeded = self.budgets.exceeded(None).filter(|_| self.ends_run);
+        exceeded.map(Ending::Budget)
     }
 }
 

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::Error;
-use crate::input::{Batch, Reader};
+use crate::input::{Agents, Batch, Reader};
 
 /// Batches in their order.
 pub(crate) struct Queue {
@@ -20,13 +21,13 @@ enum Part {
 
 impl Queue {
     /// Reads every file; a bad one is told before anything runs.
-    pub(crate) async fn open(files: &[PathBuf]) -> Result<Self, Error> {
+    pub(crate) async fn open(files: &[PathBuf], agents: Arc<Agents>) -> Result<Self, Error> {
         let stdin = [PathBuf::from("-")];
         let files = if files.is_empty() { &stdin } else { files };
         let mut parts = VecDeque::new();
         let mut calls = Some(0);
         for file in files {
-            let mut reader = Reader::open(Path::new(file)).await?;
+            let mut reader = Reader::open(Path::new(file), agents.clone()).await?;
             if file.as_os_str() == "-" {
                 parts.push_back(Part::Open(Box::new(reader)));
                 calls = None;
