@@ -216,12 +216,48 @@ fn a_bad_policy_names_line_and_column() {
             ":6:18: expected `arguments_json` or `arguments`, found both",
         ),
         (
-            format!("{replay}{grant}arguments = [{{ at = \"/a\", present = false }}]\n"),
-            ":6:14: expected one of `equals`, `glob`, `path`",
+            format!("{replay}{grant}arguments = [{{ at = \"/a\" }}]\n"),
+            ":6:14: expected one of `equals`, `one_of`, `glob`",
         ),
         (
             format!("{replay}{grant}arguments = [{{ at = \"/a\", equal = 1 }}]\n"),
             ":6:27: unknown field `equal`",
+        ),
+        (
+            format!(
+                "{replay}{grant}arguments = [{{ at = \"\", present = true }}, {{ at = \"a\", glob = \"b\" }}]\n"
+            ),
+            ":6:43: expected a JSON pointer",
+        ),
+        (
+            format!("{replay}[permission]\npreset = \"open\"\n"),
+            ":4:10: unknown preset \"open\" (available: workspace-write, danger-full-access)",
+        ),
+        (
+            format!("{replay}[[permission.presets]]\nname = \"custom\"\nsandbox = \"read-only\"\n"),
+            "the preset name \"custom\" is reserved",
+        ),
+        (
+            format!("{replay}[permission]\napproval_policy = \"ask\"\n"),
+            ":4:19: unknown variant `ask`, expected one of `allow-all`, `deny-all`",
+        ),
+        (
+            format!("{replay}[[agent]]\nname = \"a\"\n[[agent]]\nname = \"a\"\n"),
+            ":6:8: expected a name that no other agent has, found \"a\"",
+        ),
+        (
+            format!("{replay}[[agent]]\nname = \"a\"\nparent = \"b\"\n[[agent]]\nname = \"b\"\n"),
+            ":5:10: expected the name of an agent that stands before this one, found \"b\"",
+        ),
+        (
+            format!("{replay}[[agent]]\nname = \"g\"\ndeny = [\"b\"]\n"),
+            ":4:8: unknown global tool \"b\"; known global tools: a",
+        ),
+        (
+            format!(
+                "{replay}[[agent]]\nname = \"g\"\n[[agent.policy.rules]]\nname = \"\"\nverdict = \"ask\"\n"
+            ),
+            ":6:8: expected a name for rule 1, found none",
         ),
     ] {
         place.write("toolfall.toml", &config);

@@ -72,6 +72,7 @@ fn a_budget_that_ends_the_run_leaves_further_batches_alone() {
     assert_eq!(
         ran.typed("summary")[0]["ended_by"],
         json!({
+            "by": "budget",
             "budget": "budget/consecutive-unknown-names",
             "message": "the budget of calls in a row of unknown tools is spent (limit 2)",
             "limit": 2,
@@ -193,6 +194,12 @@ fn a_grant_answers_questions_and_never_a_denial() {
         (
             "[[grants]]\nname = \"g\"\ntool = \"echo\"\n\
              arguments = [{ at = \"\", equals = { path = \"docs/b\" } }]\n",
+            ["failed", "ok", "failed", "failed"],
+        ),
+        (
+            // Every test that a rule may have.
+            "[[grants]]\nname = \"g\"\ntool = \"echo\"\n\
+             arguments = [{ at = \"/path\", below = \".\", path = \"docs/b\" }, { at = \"/x\", present = false }]\n",
             ["failed", "ok", "failed", "failed"],
         ),
         ("[[grants]]\nname = \"g\"\ntool = \"ech?\"\n", ["failed"; 4]),

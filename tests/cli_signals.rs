@@ -182,7 +182,7 @@ fn a_person_allows_once_or_rejects() {
         json!({"calls": [write("a")]}),
     ];
     place.write("b.jsonl", rows.map(|row| row.to_string()).join("\n"));
-    let Some(ran) = on_a_terminal(&place, "arr", &["run", "b.jsonl"]) else {
+    let Some(ran) = on_a_terminal(&place, "a,n,r", &["run", "b.jsonl"]) else {
         return;
     };
     assert_eq!(ran.status, 0, "{}", ran.out);
@@ -204,6 +204,63 @@ fn a_person_allows_once_or_rejects() {
         .map(|(_, outcome)| outcome)
         .collect();
     assert_eq!(decided, ["allowed-once", "rejected", "rejected"]);
+    checked(&place);
+}
+
+#[test]
+fn a_person_says_why_and_ends_the_run() {
+    let place = Place::new();
+    place.write("toolfall.toml", "log = \"session.jsonl\"\n[files]\n");
+    let write = |path: &str| json!({"call_id": path, "name": "write_file", "arguments": {"path": path, "content": "x"}});
+    let rows = [
+        json!({"calls": [write("a"), write("b"), write("c")]}),
+        json!({"calls": [write("d")]}),
+    ];
+    place.write("b.jsonl", rows.map(|row| row.to_string()).join("\n"));
+    // The first message is given up; the question is shown again.
+    let keys = "mx!,mnot here~,e,y";
+    let Some(ran) = on_a_terminal(&place, keys, &["run", "b.jsonl"]) else {
+        return;
+    };
+    assert_eq!(ran.status, 3, "{}", ran.out);
+    for shown in [
+        "the user rejected tool \"write_file\": not here",
+        "→ rejected, and the run ends with this batch",
+        "made c (1 bytes)",
+        "the run has ended: the user rejected tool \"write_file\" and ended it; 1 more batch was",
+        "3 calls: 1 succeeded, 2 failed",
+    ] {
+        assert!(ran.out.contains(shown), "{shown}: {}", ran.out);
+    }
+    let kinds = |kind: &str| {
+        let records = records(&place).into_iter();
+        records
+            .filter(|record| record["type"] == kind)
+            .collect::<Vec<_>>()
+    };
+    let decided = kinds("approval/decided");
+    assert_eq!(decided[0]["message"], "not here");
+    assert_eq!(decided[1]["ends_turn"], true);
+    assert_eq!(decided[2]["outcome"], "allowed-once");
+    let results = kinds("tool/result");
+    assert_eq!(results[2]["decided_by"], "approver");
+    checked(&place);
+}
+
+#[test]
+fn a_question_that_nobody_answers_in_time_is_a_denial() {
+    let place = Place::new();
+    let config = "log = \"session.jsonl\"\napproval_timeout_ms = 300\n[files]\n";
+    place.write("toolfall.toml", config);
+    let write = json!({"name": "write_file", "arguments": {"path": "a", "content": "x"}});
+    place.write("b.jsonl", json!({"calls": [write]}).to_string());
+    let Some(ran) = on_a_terminal(&place, "", &["run", "b.jsonl"]) else {
+        return;
+    };
+    assert_eq!(ran.status, 0, "{}", ran.out);
+    assert!(ran.out.contains("→ withdrawn"), "{}", ran.out);
+    let result = records(&place).pop().expect("records");
+    assert_eq!(result["error"]["code"], "APPROVAL_TIMEOUT");
     checked(&place);
 }
 

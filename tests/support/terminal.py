@@ -2,8 +2,8 @@
 
 Usage: terminal.py KEYS PROGRAM ARGUMENT...
 
-KEYS are typed one at a time, each when a further question is seen; `^` stands
-for Ctrl-C. What the terminal showed goes to standard output; the exit status
+KEYS are answers separated by commas, each typed when a further question is
+seen; `^` stands for Ctrl-C, `~` for Enter and `!` for Esc. What the terminal showed goes to standard output; the exit status
 is the program's.
 """
 
@@ -12,7 +12,7 @@ import pty
 import sys
 import time
 
-keys, program = sys.argv[1], sys.argv[2:]
+keys, program = sys.argv[1].split(","), sys.argv[2:]
 child, terminal = pty.fork()
 if child == 0:
     os.execv(program[0], program)
@@ -26,11 +26,12 @@ while True:
     if not piece:
         break
     shown += piece
-    if shown.count(b"a: allow once") > answered and answered < len(keys):
+    if shown.count(b"[y]es") > answered and answered < len(keys):
         # What is typed before a question is ready is thrown away by intent.
         time.sleep(0.2)
-        key = keys[answered]
-        os.write(terminal, b"\x03" if key == "^" else key.encode())
+        for key in keys[answered]:
+            os.write(terminal, {"^": b"\x03", "~": b"\r", "!": b"\x1b"}.get(key, key.encode()))
+            time.sleep(0.05)
         answered += 1
 _, status = os.waitpid(child, 0)
 sys.stdout.buffer.write(shown)

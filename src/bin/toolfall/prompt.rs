@@ -1,4 +1,4 @@
-//! The question on the terminal: allow once, or reject.
+//! The question on the terminal: allow once, reject, say why, end the run.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
@@ -9,7 +9,7 @@ use crossterm::event::{Event, EventStream, KeyCode, KeyEventKind, KeyModifiers, 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use futures_util::StreamExt as _;
 use tokio::sync::Mutex;
-use toolfall::{ApprovalOutcome, ApprovalRequest};
+use toolfall::{ApprovalAnswer, ApprovalOutcome, ApprovalRequest};
 
 use crate::interrupt::Interrupt;
 use crate::render::safe;
@@ -17,6 +17,14 @@ use crate::screen::Screen;
 
 /// So much of the arguments is shown.
 const ARGUMENTS: usize = 2_000;
+/// So much of a message that is being written is shown, its end.
+const SHOWN: usize = 60;
+/// So long a message may be.
+const MESSAGE: usize = 2_000;
+
+const KEYS: &str =
+    "  [y]es, this once   [n]o   [m]essage with a no   [e]nd the run   Ctrl-C: cancel\n";
+const WRITING: &str = "  why not? Enter sends it, Esc goes back\n";
 
 /// Puts questions to whoever sits at the terminal, one at a time.
 pub(crate) struct Prompt {
@@ -40,17 +48,17 @@ impl Prompt {
     /// # Cancel safety
     ///
     /// Dropping the future withdraws the question: the terminal is as it was.
-    pub(crate) async fn ask(&self, request: &ApprovalRequest) -> ApprovalOutcome {
+    pub(crate) async fn ask(&self, request: &ApprovalRequest) -> ApprovalAnswer {
         if !is_available() {
-            return ApprovalOutcome::Unavailable;
+            return ApprovalOutcome::Unavailable.into();
         }
         let _terminal = self.terminal.lock().await;
         self.put(request).await
     }
 
-    async fn put(&self, request: &ApprovalRequest) -> ApprovalOutcome {
+    async fn put(&self, request: &ApprovalRequest) -> ApprovalAnswer {
         let Ok(raw) = Raw::enter(&self.screen) else {
-            return ApprovalOutcome::Unavailable;
+            return ApprovalOutcome::Unavailable.into();
         };
         // What was typed before the question is no answer to it.
         while poll(Duration::ZERO).unwrap_or(false) && read().is_ok() {}
@@ -64,38 +72,90 @@ impl Prompt {
         if let Some(reason) = request.reason() {
             let _ = writeln!(question, "  {}", safe(reason, 400));
         }
-        question.push_str("  a: allow once   r: reject   Ctrl-C: cancel the batch\n");
+        question.push_str(KEYS);
         self.screen.note(&question);
         let mut withdrawn = Withdrawn {
             screen: &self.screen,
             answered: false,
         };
-        let outcome = loop {
-            match events.next().await {
-                Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => {
-                    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-                    match key.code {
-                        // The terminal sends no signal in raw mode.
-                        KeyCode::Char('c') if control => self.interrupt.hit(),
-                        KeyCode::Char('a' | 'A' | 'y' | 'Y') if !control => {
-                            break ApprovalOutcome::AllowedOnce;
-                        }
-                        KeyCode::Char('r' | 'R' | 'n' | 'N') if !control => {
-                            break ApprovalOutcome::Rejected;
-                        }
-                        KeyCode::Esc => break ApprovalOutcome::Rejected,
-                        _ => {}
+        let answer = loop {
+            match self.key(&mut events).await {
+                Some(KeyCode::Char('y' | 'Y' | 'a' | 'A')) => {
+                    break ApprovalOutcome::AllowedOnce.into();
+                }
+                Some(KeyCode::Char('n' | 'N' | 'r' | 'R') | KeyCode::Esc) => {
+                    break ApprovalOutcome::Rejected.into();
+                }
+                Some(KeyCode::Char('e' | 'E')) => {
+                    break ApprovalAnswer::from(ApprovalOutcome::Rejected).ending_turn();
+                }
+                Some(KeyCode::Char('m' | 'M')) => {
+                    self.screen.note(WRITING);
+                    match self.message(&mut events).await {
+                        Some(message) => break ApprovalAnswer::rejected(message),
+                        None => self.screen.note(KEYS),
                     }
                 }
-                Some(Ok(_)) => {}
-                Some(Err(_)) | None => break ApprovalOutcome::Unavailable,
+                Some(_) => {}
+                None => break ApprovalOutcome::Unavailable.into(),
             }
         };
         withdrawn.answered = true;
         drop(events);
         drop(raw);
-        self.screen.note(&format!("  → {outcome}\n"));
-        outcome
+        let more = match answer.ends_turn() {
+            true => ", and the run ends with this batch",
+            false => "",
+        };
+        self.screen
+            .note(&format!("  → {}{more}\n", answer.outcome()));
+        answer
+    }
+
+    /// The next key; none if there is no terminal any more.
+    async fn key(&self, events: &mut EventStream) -> Option<KeyCode> {
+        loop {
+            match events.next().await {
+                Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => {
+                    if !key.modifiers.contains(KeyModifiers::CONTROL) {
+                        return Some(key.code);
+                    }
+                    if key.code == KeyCode::Char('c') {
+                        // The terminal sends no signal in raw mode.
+                        self.interrupt.hit();
+                    }
+                }
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return None,
+            }
+        }
+    }
+
+    /// A line that the person writes; none if they think better of it.
+    async fn message(&self, events: &mut EventStream) -> Option<String> {
+        let mut message = String::new();
+        loop {
+            // Its end is shown, so that it never takes a second line.
+            let end = message.chars().count().saturating_sub(SHOWN);
+            let shown: String = message.chars().skip(end).collect();
+            let before = if end > 0 { "…" } else { "" };
+            self.screen
+                .redraw(&format!("  > {before}{}", safe(&shown, SHOWN)));
+            match self.key(events).await {
+                Some(KeyCode::Char(letter)) if message.len() < MESSAGE => message.push(letter),
+                Some(KeyCode::Backspace) => {
+                    message.pop();
+                }
+                Some(KeyCode::Enter) => break,
+                Some(KeyCode::Esc) | None => {
+                    self.screen.note("\n");
+                    return None;
+                }
+                Some(_) => {}
+            }
+        }
+        self.screen.note("\n");
+        Some(message)
     }
 }
 

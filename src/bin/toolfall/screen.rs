@@ -60,6 +60,13 @@ impl Screen {
             .suspend(|| io::stderr().lock().write_all(text.as_bytes()));
     }
 
+    /// Writes the line anew that the cursor is on, in raw mode.
+    pub(crate) fn redraw(&self, line: &str) {
+        let _ = io::stderr()
+            .lock()
+            .write_all(format!("\r\x1b[2K{line}").as_bytes());
+    }
+
     fn for_terminal(&self, text: &str) -> String {
         if self.raw.load(Ordering::Acquire) {
             text.replace('\n', "\r\n")

@@ -1,8 +1,8 @@
 //! The JSON Schema of `toolfall.toml`.
 
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
-use schemars::Schema;
 use serde_json::{Value, json};
 
 use super::Written;
