@@ -69,6 +69,10 @@ impl Prompt {
             safe(request.tool(), 200),
             safe(arguments, ARGUMENTS)
         );
+        // Agents are scopes inside the one of the run.
+        if let Some(agent) = request.scope().filter(|scope| scope.parent().is_some()) {
+            let _ = writeln!(question, "  asked by agent {}", safe(agent.name(), 200));
+        }
         if let Some(reason) = request.reason() {
             let _ = writeln!(question, "  {}", safe(reason, 400));
         }
@@ -103,9 +107,10 @@ impl Prompt {
         withdrawn.answered = true;
         drop(events);
         drop(raw);
-        let more = match answer.ends_turn() {
-            true => ", and the run ends with this batch",
-            false => "",
+        let more = if answer.ends_turn() {
+            ", and the run ends with this batch"
+        } else {
+            ""
         };
         self.screen
             .note(&format!("  → {}{more}\n", answer.outcome()));

@@ -62,9 +62,10 @@ impl Screen {
 
     /// Writes the line anew that the cursor is on, in raw mode.
     pub(crate) fn redraw(&self, line: &str) {
-        let _ = io::stderr()
-            .lock()
-            .write_all(format!("\r\x1b[2K{line}").as_bytes());
+        let text = format!("\r\x1b[2K{line}");
+        let _ = self
+            .bar
+            .suspend(|| io::stderr().lock().write_all(text.as_bytes()));
     }
 
     fn for_terminal(&self, text: &str) -> String {

@@ -2,6 +2,7 @@
 
 mod agent;
 mod budget;
+mod command;
 mod grants;
 #[cfg(unix)]
 mod hook_set;
@@ -61,7 +62,7 @@ struct Written {
     /// Programs as tools. On Unix only.
     #[serde(default)]
     #[schemars(extend("default" = []))]
-    command: Vec<tools::Command>,
+    command: Vec<command::Command>,
     /// Tools that answer from a record; nothing runs.
     #[serde(default)]
     #[schemars(extend("default" = []))]

@@ -146,8 +146,8 @@ impl Config {
         let in_file = named.map_or(PRESET, |named| named.get_ref());
         let name = asked.unwrap_or(in_file);
         if let Err(unknown) = table.resolve(name) {
-            let names: Vec<&str> = table.names().collect();
-            let message = format!("{unknown} (available: {})", names.join(", "));
+            let known: Vec<&str> = table.names().collect();
+            let message = format!("{unknown} (available: {})", known.join(", "));
             return Err(match asked {
                 Some(_) => Error::input(format!("--preset: {message}")),
                 None => fail(named.map(Spanned::span), &message),

@@ -4,6 +4,7 @@
 //! see [`row`]; any other JSON is a provider's reply. A file whose first line
 //! is no whole JSON value is read as one value over many lines.
 
+mod agents;
 pub(crate) mod answers;
 mod lines;
 mod reply;
@@ -19,6 +20,7 @@ use tokio::io::{AsyncBufRead, BufReader};
 use toolfall::Arguments;
 use toolfall::wire::WireError;
 
+pub(crate) use self::agents::Agents;
 use self::lines::Lines;
 use crate::error::Error;
 
@@ -113,32 +115,6 @@ struct Toolset {
 
 /// The tool sets of one folder.
 pub(crate) type Toolsets = HashMap<String, Vec<RowTool>>;
-
-/// The agents that batches may name.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Agents {
-    pub(crate) names: Vec<String>,
-    /// The one of batches that name none.
-    pub(crate) otherwise: Option<String>,
-}
-
-impl Agents {
-    /// Whether there is one of that name.
-    ///
-    /// # Errors
-    ///
-    /// What was expected instead.
-    pub(crate) fn check(&self, name: &str) -> Result<(), String> {
-        if self.names.iter().any(|known| known == name) {
-            return Ok(());
-        }
-        let known = match self.names.as_slice() {
-            [] => "no agent, since the configuration has no [[agent]]".to_owned(),
-            names => format!("the agent {}", names.join(", ")),
-        };
-        Err(format!("expected {known}, found {name:?}"))
-    }
-}
 
 /// Reads batches one after the other.
 pub(crate) struct Reader {

@@ -4,15 +4,32 @@ use toolfall::host::{Host, OpenScope};
 use toolfall::policy::RuleList;
 use toolfall::{Registration, Registry, Scope};
 
+use crate::args::Run;
 use crate::config::{Agent, Config};
 use crate::error::{Error, chain};
+use crate::input;
 
 /// The scope of calls that no agent makes, and of all agents.
 const ROOT: &str = "toolfall";
 
+/// The agents that batches may name.
+pub(super) fn known_agents(config: &Config, args: &Run) -> Result<input::Agents, Error> {
+    let names = config.agents()?.into_iter().map(|agent| agent.name);
+    let known = input::Agents {
+        names: names.collect(),
+        otherwise: args.agent.clone(),
+    };
+    if let Some(name) = &args.agent {
+        known
+            .check(name)
+            .map_err(|message| Error::input(format!("--agent: {message}")))?;
+    }
+    Ok(known)
+}
+
 /// The scopes of a run.
 pub(super) struct Agents {
-    agents: Vec<(Agent, OpenScope)>,
+    open: Vec<(Agent, OpenScope)>,
     /// What hides tools from agents.
     masks: Vec<Registration>,
     root: OpenScope,
@@ -23,31 +40,31 @@ impl Agents {
     /// tools come with the batches, nothing is hidden yet.
     pub(super) fn open(host: &Host, config: &Config, replay: bool) -> Result<Self, Error> {
         let root = host.open(ROOT);
-        let mut agents: Vec<(Agent, OpenScope)> = Vec::new();
+        let mut open: Vec<(Agent, OpenScope)> = Vec::new();
         let mut masks = Vec::new();
         for (place, agent) in config.agents()?.into_iter().enumerate() {
-            let around = agent.parent.and_then(|parent| agents.get(parent));
+            let around = agent.parent.and_then(|parent| open.get(parent));
             let scope = around.map_or(&root, |(_, scope)| scope).open(&*agent.name);
             if !replay && let Some(filter) = agent.filter(|_| true) {
                 let mask = scope.restrict(&filter);
-                let told = |error| config.agent_error(place, &chain(&error));
+                let name = &agent.name;
+                let told = |error| {
+                    let message = format!("agent {name:?}: {}", chain(&error));
+                    config.agent_error(place, &message)
+                };
                 masks.push(mask.map_err(told)?);
             }
-            agents.push((agent, scope));
+            open.push((agent, scope));
         }
-        Ok(Self {
-            agents,
-            masks,
-            root,
-        })
+        Ok(Self { open, masks, root })
     }
 
     /// Hides tools from agents once more, of those that there are now.
     pub(super) fn hide_again(&mut self, registry: &Registry) {
-        if self.agents.is_empty() {
+        if self.open.is_empty() {
             return;
         }
-        let masks = self.agents.iter().filter_map(|(agent, scope)| {
+        let masks = self.open.iter().filter_map(|(agent, scope)| {
             let filter = agent.filter(|name| registry.contains(name, None))?;
             // Every name is a tool's, so there is nothing to refuse.
             scope.restrict(&filter).ok()
@@ -59,7 +76,7 @@ impl Agents {
     /// The scope of the agent `name`, or of nobody in particular.
     pub(super) fn scope(&self, name: Option<&str>) -> &Scope {
         let found = self
-            .agents
+            .open
             .iter()
             .find(|(agent, _)| Some(&*agent.name) == name);
         found.map_or(&self.root, |(_, scope)| scope).scope()
@@ -72,7 +89,7 @@ impl Agents {
 
     /// The agents' own rules, by their scopes, parents first.
     pub(super) fn rules(&self) -> Vec<(Scope, RuleList)> {
-        let rules = self.agents.iter().filter_map(|(agent, scope)| {
+        let rules = self.open.iter().filter_map(|(agent, scope)| {
             let rules = agent.rules.clone()?;
             Some((scope.scope().clone(), rules))
         });

@@ -1,10 +1,10 @@
 //! `toolfall run`: batches through the pipeline.
 
 mod agents;
+mod asking;
 mod batches;
 mod decide;
 mod noted;
-mod permission;
 mod policies;
 mod queue;
 
@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolfall::approval::{Answerers, ApprovalMode};
 use toolfall::host::Host;
 use toolfall::policy::RuleList;
 use toolfall::session::{Options, Recovery, SessionLog, SessionRecorder, SyncPolicy};
-use toolfall::{ApprovalRequest, Scheduler, TimeoutLayer};
+use toolfall::{Scheduler, TimeoutLayer};
 
-use self::agents::Agents;
+use self::agents::{Agents, known_agents};
+use self::asking::Asking;
 use self::batches::Runner;
 use self::decide::Decide;
 use self::policies::Policies;
@@ -29,7 +29,6 @@ use self::queue::Queue;
 use crate::args::{Approve, Run};
 use crate::config::{Config, Sync, default_rules};
 use crate::error::{Error, log_error};
-use crate::input;
 use crate::interrupt::Interrupt;
 use crate::prompt::Prompt;
 use crate::render::{Form, Totals, safe};
@@ -43,20 +42,7 @@ const NOTE: usize = 500;
 /// Runs everything, and says with which status the program ends.
 pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let config = Config::find(args.config.as_deref(), &args.files)?;
-    let known = input::Agents {
-        names: config
-            .agents()?
-            .into_iter()
-            .map(|agent| agent.name)
-            .collect(),
-        otherwise: args.agent.clone(),
-    };
-    if let Some(name) = &args.agent {
-        known
-            .check(name)
-            .map_err(|message| Error::input(format!("--agent: {message}")))?;
-    }
-    let queue = Queue::open(&args.files, Arc::new(known)).await?;
+    let queue = Queue::open(&args.files, Arc::new(known_agents(&config, &args)?)).await?;
     let host = Host::new();
     let tools = config.register(host.registry(), args.root.as_deref(), args.replay)?;
     if tools.is_empty() && !args.replay {
@@ -82,31 +68,20 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let log = open_log(&log, &args, &config, &screen)?;
     let recorder = Arc::new(SessionRecorder::new(log.clone()));
 
-    let mut answerers = Answerers::audited(recorder.clone());
-    if let Some(limit) = config.approval_timeout() {
-        answerers = answerers.deadline(limit);
-    }
-    let permission = presets
-        .map(|presets| permission::begin(&presets, &answerers, agents.root(), &log))
-        .transpose()?;
-    let quiet_preset = permission
-        .as_ref()
-        .is_some_and(|session| session.mode().mode() == ApprovalMode::Never);
-    let never = quiet_preset || args.approve.or(config.approve()) == Some(Approve::Never);
+    let prompt = Prompt::new(screen.clone(), interrupt.clone());
+    let asking = Asking::new(&config, presets, agents.root(), &recorder)?;
+    let never = asking.never || args.approve.or(config.approve()) == Some(Approve::Never);
     if !never {
-        let prompt = Arc::new(Prompt::new(screen.clone(), interrupt.clone()));
-        answerers
-            .register(move |request: ApprovalRequest| {
-                let prompt = prompt.clone();
-                async move { Some(prompt.ask(&request).await) }
-            })
-            .keep();
+        asking.put_to(prompt);
+    }
+    if let Some(preset) = asking.preset().filter(|_| human && !args.quiet) {
+        screen.note(&format!("{}\n", safe(&preset, NOTE)));
     }
     host.observers().register(noted::note).keep();
-    if let Some(permission) = &permission {
+    if let Some(permission) = &asking.permission {
         host.guards().register(permission.guard()).keep();
     }
-    let decide = Decide::new(rules, agents.rules(), permission);
+    let decide = Decide::new(rules, agents.rules(), asking.permission);
     let pipeline = host
         .pipeline()
         // Outside the hooks, so that it counts every outcome as it will be.
@@ -115,7 +90,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         .decision_layer(policies.budgets.layer())
         .pre_decision(policies.hooks_before(never))
         .pre_decision(policies.decide(decide, never))
-        .approval(answerers)
+        .approval(asking.answerers)
         .timeout(match config.timeout_ms() {
             Some(budget) => TimeoutLayer::new(Duration::from_millis(budget.get())),
             None => TimeoutLayer::declared(),
@@ -151,17 +126,21 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     finish(&runner, form, cancelled, args.quiet);
     // Bodies that are still running hold clones; the log is closed for them.
     let closed = log.close().await;
-    let unwritten = runner.unrecorded || screen.is_closed();
-    let ended = runner.ended.is_some();
+    let status = status(&runner, cancelled);
     drop((runner, tools));
     ran?;
     closed.map_err(|error| log_error(&error))?;
-    Ok(match (unwritten, cancelled) {
+    Ok(status)
+}
+
+fn status(runner: &Runner<impl toolfall::pipeline::PipelineService>, cancelled: bool) -> u8 {
+    let unwritten = runner.unrecorded || runner.screen.is_closed();
+    match (unwritten, cancelled) {
         (true, _) => 1,
         (false, true) => 130,
-        (false, false) if ended => 3,
+        (false, false) if runner.ended.is_some() => 3,
         (false, false) => 0,
-    })
+    }
 }
 
 /// The file's rules, or the default ones. Where presets are in force they take
