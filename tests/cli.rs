@@ -36,9 +36,13 @@ fn the_quickstart_shows_every_kind_of_result() {
             "ok",
             "ok",
             "ok",
+            "ok",
+            "UNKNOWN_TOOL",
             "ok"
         ]
     );
+    assert_eq!(results[0]["allowed_by"], json!(["looking is free"]));
+    assert_eq!(results[10]["agent"], "reader");
     assert_eq!(results[2]["kind"], "denied");
     assert_eq!(results[2]["decided_by"], "policy \"secrets stay closed\"");
     assert_eq!(
@@ -50,13 +54,13 @@ fn the_quickstart_shows_every_kind_of_result() {
     let summary = &ran.typed("summary")[0];
     assert_eq!(
         (&summary["calls"], &summary["failed"]),
-        (&json!(9), &json!(3))
+        (&json!(11), &json!(4))
     );
 
     let checked = place.run(&["check", "quickstart/session.jsonl"]);
     assert_eq!(checked.status, 0, "{}{}", checked.out, checked.err);
     assert!(
-        checked.out.contains("9 calls, 9 results"),
+        checked.out.contains("11 calls, 11 results"),
         "{}",
         checked.out
     );

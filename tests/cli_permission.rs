@@ -116,7 +116,7 @@ fn a_person_is_told_why_and_a_read_only_run_has_no_exception() {
         message(refused),
         "tool \"build\" changes files, and this session may only read"
     );
-    assert_eq!(refused["decided_by"], "guard \"sandbox mode read-only\"");
+    assert_eq!(refused["decided_by"], "policy \"sandbox mode read-only\"");
     assert_eq!(refused.get("granted_by"), None, "it was denied after all");
 
     let ran = run(&place, &format!("{TOOLS}[permission]\n"), &[]);

@@ -46,9 +46,8 @@ impl Decide {
         }
         if let Some((session, policy)) = &self.permission {
             strictest.tighten(policy.decide(call)?);
-            if strictest.decision() == &Decision::Allow {
-                strictest.tighten(unconfined(session.sandbox(), call));
-            }
+            let sandboxed = sandboxed(session.sandbox(), call, strictest.decision());
+            strictest.tighten(sandboxed);
         }
         Ok(whole(&strictest))
     }
@@ -62,18 +61,25 @@ impl Policy<CallView, Decision> for Decide {
     }
 }
 
-/// Nothing keeps a program in the workspace. Where tools are to stay there, a
-/// person has to know of it.
-fn unconfined(sandbox: SandboxMode, call: &CallView) -> Decision {
-    let dangerous = call.definition().is_some_and(|tool| tool.is_dangerous());
-    if !sandbox.is_confined() || !dangerous {
+/// What the sandbox mode comes to where the tools are not confined by
+/// themselves. `so_far` is what was decided without it.
+fn sandboxed(sandbox: SandboxMode, call: &CallView, so_far: &Decision) -> Decision {
+    let Some(definition) = call.definition() else {
         return Decision::Allow;
-    }
+    };
     let tool = call.name();
-    Decision::ask(format!(
-        "tool \"{tool}\" is dangerous, and nothing confines it to the workspace"
-    ))
-    .by_rule(format!("sandbox mode {sandbox}"))
+    let rule = format!("sandbox mode {sandbox}");
+    if sandbox == SandboxMode::ReadOnly && definition.makes_edits() {
+        // The guard would deny it, and nobody is to be asked in vain.
+        let why = format!("tool \"{tool}\" changes files, and this session may only read");
+        return Decision::deny(why).by_rule(rule);
+    }
+    // Nothing keeps a program in the workspace, and a person has to know of it.
+    if sandbox.is_confined() && definition.is_dangerous() && *so_far == Decision::Allow {
+        let why = format!("tool \"{tool}\" is dangerous, and nothing confines it to the workspace");
+        return Decision::ask(why).by_rule(rule);
+    }
+    Decision::Allow
 }
 
 /// The decision, a question with every reason for it.
