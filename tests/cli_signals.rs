@@ -210,10 +210,13 @@ fn a_person_allows_once_or_rejects() {
 #[test]
 fn a_person_says_why_and_ends_the_run() {
     let place = Place::new();
-    place.write("toolfall.toml", "log = \"session.jsonl\"\n[files]\n");
+    place.write(
+        "toolfall.toml",
+        "log = \"session.jsonl\"\n[files]\n[[agent]]\nname = \"helper\"\n",
+    );
     let write = |path: &str| json!({"call_id": path, "name": "write_file", "arguments": {"path": path, "content": "x"}});
     let rows = [
-        json!({"calls": [write("a"), write("b"), write("c")]}),
+        json!({"agent": "helper", "calls": [write("a"), write("b"), write("c")]}),
         json!({"calls": [write("d")]}),
     ];
     place.write("b.jsonl", rows.map(|row| row.to_string()).join("\n"));
@@ -224,6 +227,7 @@ fn a_person_says_why_and_ends_the_run() {
     };
     assert_eq!(ran.status, 3, "{}", ran.out);
     for shown in [
+        "asked by agent helper",
         "the user rejected tool \"write_file\": not here",
         "→ rejected, and the run ends with this batch",
         "made c (1 bytes)",
