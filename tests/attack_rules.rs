@@ -167,7 +167,9 @@ fn a_list_of_one_and_words_for_truth_are_no_way_around_a_denial() {
         says(&Test::equals(json!(["a"])), json!([["a"]])),
         CannotTell
     );
-    assert_eq!(says(&Test::equals(json!(["a"])), json!("a")), No);
+    assert_eq!(says(&Test::equals(json!(["a"])), json!("a")), CannotTell);
+    assert_eq!(says(&Test::equals(json!(["a"])), json!("b")), No);
+    assert_eq!(says(&Test::equals(json!([["a"]])), json!(["b"])), No);
 }
 
 /// Lines that a shell makes `rm` of, and a naive reader does not.

@@ -62,6 +62,12 @@ pub(super) fn same(wanted: &Value, found: &Value, ignore_case: bool) -> Holds {
                 Holds::No
             }
         }
+        (Value::Array(one), other) if one.len() == 1 && !other.is_object() => {
+            match same(&one[0], other, ignore_case) {
+                Holds::No => Holds::No,
+                Holds::Unknown | Holds::Yes => Holds::Unknown,
+            }
+        }
         (Value::Null | Value::Bool(_), _) => (wanted == found).into(),
         _ => Holds::No,
     }
