@@ -74,6 +74,7 @@
 mod layer;
 mod mask;
 mod near;
+mod order;
 mod registration;
 mod reserved;
 mod restriction_set;
@@ -91,6 +92,7 @@ use toolfall_layers::{CallView, Catalog, Definition, Scope, ScopeId, ToolOutcome
 
 use self::layer::Layer;
 pub use self::mask::{Filter, RestrictError};
+pub use self::order::{OrderError, ToolOrder};
 pub use self::registration::{RegisterError, Registration};
 pub use self::restriction_set::RestrictionSet;
 use self::snapshot::Snapshot;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolfall::{
-    Arguments, BoxError, CallRequest, ClearedCall, ContextMessage, IntoArguments, Registry,
+    Arguments, BoxError, CallRequest, ClearedCall, ContextMessage, IntoArguments, Registry, Scope,
     ToolContext, ToolDef, ToolOutcome, ToolService, raw_tool,
 };
 use tower::{Layer, Service, ServiceExt};
@@ -17,6 +17,19 @@ use tower::{Layer, Service, ServiceExt};
 /// A request with a token of its own.
 pub fn request(name: &'static str, arguments: impl IntoArguments) -> CallRequest {
     CallRequest::new("call_1", name, arguments, CancellationToken::new())
+}
+
+/// A request on behalf of `scope`.
+pub fn request_from(name: &'static str, scope: Option<&Scope>) -> CallRequest {
+    match scope {
+        Some(scope) => request(name, "{}").with_scope(scope.clone()),
+        None => request(name, "{}"),
+    }
+}
+
+/// A tool that says `text`.
+pub fn says(name: &'static str, text: &'static str) -> ToolDef {
+    returns(name, text.into(), &Counter::default())
 }
 
 /// A registry that keeps `tools`.
