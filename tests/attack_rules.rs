@@ -209,6 +209,10 @@ fn no_spelling_of_a_line_gets_an_allow_that_is_not_its_own() {
     ] {
         assert_ne!(verdict(line), Verdict::Allow, "{line:?}");
     }
+    // A word without letters is a word: it moves those behind it.
+    let moved = Test::argv(["git", "*", "status"]);
+    assert_eq!(says(&moved, "git '' status"), Yes);
+    assert_eq!(says(&Test::argv(["git", "status"]), "git '' status"), No);
     for line in [
         "r'm' -r x",
         "\"rm\" x",
