@@ -47,9 +47,7 @@ impl<F: Future + Unpin> Future for Booby<F> {
 
 impl<F> Drop for Booby<F> {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            panic!("dropped");
-        }
+        assert!(std::thread::panicking(), "dropped");
     }
 }
 

@@ -45,8 +45,9 @@ impl Swap {
     fn now(&self) {
         drop(self.old.lock().unwrap().take());
         let new = self.new.lock().unwrap().take();
-        new.into_iter()
-            .for_each(|new| self.registry.register(new).unwrap().keep());
+        if let Some(new) = new {
+            self.registry.register(new).unwrap().keep();
+        }
     }
 }
 
