@@ -158,6 +158,12 @@ fn a_list_of_one_and_words_for_truth_are_no_way_around_a_denial() {
     for value in [json!(["dev"]), json!([]), json!([["prod"]]), json!([1])] {
         assert_eq!(says(&prod, value.clone()), No, "{value}");
     }
+    // Lists are as long as they are.
+    let list = Test::equals(json!(["a", "b"]));
+    for value in [json!(["a"]), json!(["a", "b", "c"]), json!([]), json!("a")] {
+        assert_eq!(says(&list, value.clone()), No, "{value}");
+    }
+    assert_eq!(says(&Test::equals(json!(["a"])), json!(["a", "b"])), No);
     let force = Test::equals(true);
     for value in [
         json!(1),
@@ -174,6 +180,10 @@ fn a_list_of_one_and_words_for_truth_are_no_way_around_a_denial() {
     for value in [json!(0), json!("no"), json!("off"), json!(2), json!([])] {
         assert_eq!(says(&force, value.clone()), No, "{value}");
     }
+    // Doubles are told apart as doubles, and from whole numbers on both sides.
+    assert_eq!(says(&Test::equals(1e300), 1e300), Yes);
+    let below = Test::equals(-9_007_199_254_740_993_i64);
+    assert_eq!(says(&below, -9_007_199_254_740_992.0), CannotTell);
     assert_eq!(says(&Test::equals(false), "off"), CannotTell);
     assert_eq!(says(&Test::equals(false), 0), CannotTell);
     assert_eq!(says(&Test::equals(0), json!(false)), CannotTell);

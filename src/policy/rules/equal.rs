@@ -62,7 +62,7 @@ pub(super) fn same(wanted: &Value, found: &Value, ignore_case: bool) -> Holds {
                 Holds::No
             }
         }
-        (Value::Array(one), other) if one.len() == 1 && !other.is_object() => {
+        (Value::Array(one), other) if one.len() == 1 && !other.is_array() => {
             match same(&one[0], other, ignore_case) {
                 Holds::No => Holds::No,
                 Holds::Unknown | Holds::Yes => Holds::Unknown,
