@@ -25,13 +25,7 @@ fn a_plain_path_has_one_form() {
     ] {
         assert_eq!(says(&secrets, path), Yes, "{path}");
     }
-    for path in [
-        "public/key",
-        "secrets2/key",
-        "Secrets/key",
-        "/secrets/key",
-        "../secrets/key",
-    ] {
+    for path in ["public/key", "secrets2/key", "Secrets/key"] {
         assert_eq!(says(&secrets, path), No, "{path}");
     }
     // Where a `..` leads depends on what the name before it is.

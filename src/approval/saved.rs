@@ -9,8 +9,9 @@ use crate::session::{AskedRecord, OpenCall};
 /// A question as data: everything a person needs to answer it.
 ///
 /// It can be written as JSON and read by another process. The digest is
-/// computed again when it is read: a question in which anything was changed is
-/// refused, so nobody is shown one call and answers for another.
+/// computed again when it is read: a question in which the call was changed is
+/// refused, so nobody is shown one call and answers for another. Its id and
+/// its reason are not part of the digest.
 ///
 /// ```
 /// use toolfall::approval::SavedQuestion;

@@ -13,6 +13,13 @@
 //! pre-decision stage with the same [`Decision`](crate::Decision) as every
 //! policy; the sandbox mode adds a guard for sessions that may only read.
 //!
+//! Both go by what a tool declares when they are asked. If the tool is another
+//! one when the body's turn comes, and declares more, or if there was none,
+//! the body does not run: the call is refused with the code `TOOL_REPLACED`,
+//! and judged anew when it is made again. A replacement that declares no more
+//! runs, also if a person said yes to the one before: hosts whose tools come
+//! from elsewhere should not let them change under a name.
+//!
 //! # Example
 //!
 //! ```

@@ -1,6 +1,8 @@
 //! What a log says of permissions, and what it is made to say.
 
-use super::{EffectivePolicy, PresetTable, Presets, SandboxMode, SessionPermission};
+use super::{
+    ApprovalPolicy, EffectivePolicy, PresetTable, Presets, SandboxMode, SessionPermission,
+};
 use crate::approval::{ApprovalMode, SessionMode};
 use crate::session::{LogError, PresetRecord, Record, SandboxRecord};
 
@@ -10,6 +12,7 @@ struct Facts {
     sandbox: Option<SandboxMode>,
     approval: Option<ApprovalMode>,
     effective: Option<EffectivePolicy>,
+    own: Option<ApprovalPolicy>,
 }
 
 impl Facts {
@@ -19,6 +22,7 @@ impl Facts {
             sandbox: SandboxMode::last_in(records),
             approval: ApprovalMode::last_in(records),
             effective: EffectivePolicy::last_in(records),
+            own: EffectivePolicy::own_in(records),
         }
     }
 
@@ -102,6 +106,7 @@ fn pin(
         mode,
         pinned.sandbox,
         pinned.preset,
+        facts.own,
         facts.effective,
     ))
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::session::{Body, EffectiveRecord, Record};
+use crate::tool::Barred;
 use crate::{CallView, Decision};
 
 /// Which calls are allowed, asked about or denied.
@@ -155,6 +156,10 @@ impl EffectivePolicy {
     /// What the policy decides of `call`, by what its tool declares. A tool
     /// that does not exist is nobody's to decide: the call goes on, and is
     /// answered with `UNKNOWN_TOOL`.
+    ///
+    /// The body is refused, with the code `TOOL_REPLACED`, if its turn comes
+    /// and the tool is one that was decided about as harmless, or as not
+    /// there, and meanwhile declares otherwise.
     pub fn decide(self, call: &CallView) -> Decision {
         self.decide_with(call, |_| false, |_| false)
     }
@@ -167,6 +172,12 @@ impl EffectivePolicy {
         edits: impl FnOnce(&CallView) -> bool,
     ) -> Decision {
         let Some(tool) = call.definition() else {
+            let any = self.policy != ApprovalPolicy::AllowAll;
+            Barred {
+                any,
+                ..Barred::default()
+            }
+            .note(call);
             return Decision::Allow;
         };
         let name = call.name();
@@ -181,6 +192,8 @@ impl EffectivePolicy {
             (declared || edits(call)).then(why)
         };
         let asked = |why: Option<String>| why.map_or(Decision::Allow, Decision::ask);
+        // What is allowed, or asked about, is what the tool declares by now.
+        let mut barred = Barred::default();
         let decision = match self.policy {
             ApprovalPolicy::AllowAll => Decision::Allow,
             ApprovalPolicy::DenyAll => Decision::deny(match self.source {
@@ -189,9 +202,20 @@ impl EffectivePolicy {
                 }
                 _ => format!("tool \"{name}\" is denied by the approval policy \"deny-all\""),
             }),
-            ApprovalPolicy::AskDangerous => asked(is_dangerous()),
-            ApprovalPolicy::AskEdits => asked(is_dangerous().or_else(makes_edits)),
+            ApprovalPolicy::AskDangerous => {
+                let why = is_dangerous();
+                barred.dangerous = why.is_none();
+                asked(why)
+            }
+            ApprovalPolicy::AskEdits => {
+                let why = is_dangerous();
+                barred.dangerous = why.is_none();
+                let why = why.or_else(makes_edits);
+                barred.edits = why.is_none();
+                asked(why)
+            }
         };
+        barred.note(call);
         decision.by_rule(self.to_string())
     }
 
@@ -207,6 +231,23 @@ impl EffectivePolicy {
             policy: record.policy.parse().ok()?,
             source: PolicySource::from_word(&record.source)?,
         })
+    }
+
+    /// The session's own policy by the last record of a log. Of a record that
+    /// cannot be understood, and may be of one, the strictest is made.
+    pub(super) fn own_in(records: &[Record]) -> Option<ApprovalPolicy> {
+        let mut effective = records.iter().filter_map(|record| match &record.body {
+            Body::Effective(effective) => Some(effective),
+            _ => None,
+        });
+        let record = effective.next_back()?;
+        match PolicySource::from_word(&record.source) {
+            Some(PolicySource::Session) => {
+                Some(record.policy.parse().unwrap_or(ApprovalPolicy::DenyAll))
+            }
+            Some(_) => None,
+            None => Some(ApprovalPolicy::DenyAll),
+        }
     }
 
     pub(super) fn record(self) -> EffectiveRecord {

@@ -8,6 +8,7 @@ use toolfall_layers::{CallView, Denial, Guard};
 use super::SessionPermission;
 use crate::BoxError;
 use crate::session::{Body, Record};
+use crate::tool::Barred;
 
 /// How far the tools of a session may reach.
 ///
@@ -115,6 +116,11 @@ impl Guard for SandboxGuard {
             return Ok(None);
         }
         let edits = call.definition().is_some_and(|tool| tool.makes_edits());
+        Barred {
+            edits: true,
+            ..Barred::default()
+        }
+        .note(call);
         Ok(edits.then(|| {
             let tool = call.name();
             Denial::new(format!(

@@ -7,8 +7,8 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use super::{
-    ApprovalPolicy, CurrentPreset, EffectivePolicy, PolicySource, PresetOption, Presets,
-    SandboxGuard, SandboxMode, SessionPolicy, UnknownPreset,
+    ApprovalPolicy, CurrentPreset, EffectivePolicy, PresetOption, Presets, SandboxGuard,
+    SandboxMode, SessionPolicy, UnknownPreset,
 };
 use crate::ContextMessage;
 use crate::approval::SessionMode;
@@ -68,18 +68,18 @@ impl SessionPermission {
         mode: SessionMode,
         sandbox: SandboxMode,
         selected: Option<String>,
+        policy: Option<ApprovalPolicy>,
         recorded: Option<EffectivePolicy>,
     ) -> Self {
         // A policy of the session's own is recorded whenever it is set or
         // taken back, so the last record knows it.
-        let own = recorded.filter(|effective| effective.source == PolicySource::Session);
         Self(Arc::new(Inner {
             presets,
             mode,
             values: Mutex::new(Values {
                 sandbox,
                 selected,
-                policy: own.map(|effective| effective.policy),
+                policy,
                 recorded,
             }),
         }))

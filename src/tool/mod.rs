@@ -27,6 +27,7 @@
 //! # Ok::<(), BoxError>(())
 //! ```
 
+mod barred;
 mod body;
 mod context;
 mod def;
@@ -39,6 +40,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub(crate) use self::barred::Barred;
 pub use self::body::{raw_tool, service_tool, tool_fn};
 pub(crate) use self::context::Reentry;
 pub use self::context::{CallToolError, Progress, ProgressSink, ToolContext};

@@ -36,7 +36,7 @@ use toolfall_layers::{BodyFuture, Call as _, Catalog as _, ClearedCall, Definiti
 use tower_service::Service;
 
 use crate::registry::{Registry, entry_of};
-use crate::tool::{Reentry, ToolContext};
+use crate::tool::{Barred, Reentry, ToolContext};
 
 /// Runs the bodies of the tools in a [`Registry`]. Always ready.
 #[derive(Clone)]
@@ -75,6 +75,10 @@ impl ToolService {
             let Some(entry) = entry else {
                 return Err(registry.unknown(body.call()));
             };
+            // Decided about a harmless tool, or about none, and then replaced.
+            if let Some(refusal) = Barred::refusal(body.call(), &*entry) {
+                return Err(refusal);
+            }
             let body = entry.prepare(ToolContext::new(body, reentry.clone()))?;
             Ok((entry as Arc<dyn Definition>, body))
         })

@@ -8,7 +8,7 @@ use super::argv::Argv;
 use super::equal::{same, within};
 use super::error::RuleErrorKind;
 use super::holds::Holds;
-use super::path::{PathTest, plain};
+use super::path::{Open, PathTest, plain};
 use super::test::{Kind, Test};
 use super::text::Pattern;
 
@@ -39,7 +39,10 @@ impl Compiled {
                     })?,
                 )
             }
-            Kind::Path(glob) => Self::Path(PathTest::Plain(path_glob(&glob, case)?)),
+            Kind::Path(glob) => {
+                let open = Open::of(&plain(&glob));
+                Self::Path(PathTest::Plain(path_glob(&glob, case)?, open))
+            }
             Kind::Below(root, glob) => {
                 let glob = path_glob(glob.as_deref().unwrap_or("**"), case)?;
                 Self::Path(PathTest::Below(absolute(root)?, glob))

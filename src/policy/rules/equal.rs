@@ -10,11 +10,16 @@ use super::text::Reading;
 /// The first whole number after which not every one is a double.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
+/// What decoders take for a truth value, in any case.
+const TRUE: [&str; 6] = ["true", "t", "yes", "y", "on", "1"];
+const FALSE: [&str; 6] = ["false", "f", "no", "n", "off", "0"];
+
 /// Whether `found` is `wanted`, however its numbers are written.
 ///
 /// A number in a string and the number itself cannot be told apart, since
-/// there are tools that take either. Recurses no deeper than the rule's own
-/// value is nested.
+/// there are tools that take either; nor can a value and a list that has it,
+/// or a truth value and the words and numbers that stand for it. Recurses no
+/// deeper than the rule's own value is nested, and one level for a list.
 pub(super) fn same(wanted: &Value, found: &Value, ignore_case: bool) -> Holds {
     match (wanted, found) {
         (Value::Number(a), Value::Number(b)) => match compare(a, b) {
@@ -38,6 +43,31 @@ pub(super) fn same(wanted: &Value, found: &Value, ignore_case: bool) -> Holds {
         (Value::String(text), other) | (other, Value::String(text)) if spells(text, other) => {
             Holds::Unknown
         }
+        (Value::Bool(truth), Value::Number(number))
+        | (Value::Number(number), Value::Bool(truth)) => {
+            let one = if *truth { 1.0 } else { 0.0 };
+            if number.as_f64() == Some(one) {
+                Holds::Unknown
+            } else {
+                Holds::No
+            }
+        }
+        (Value::String(_) | Value::Number(_) | Value::Bool(_), Value::Array(elements)) => {
+            let has = |element: &Value| {
+                !element.is_array() && same(wanted, element, ignore_case) != Holds::No
+            };
+            if elements.iter().any(has) {
+                Holds::Unknown
+            } else {
+                Holds::No
+            }
+        }
+        (Value::Array(one), other) if one.len() == 1 && !other.is_array() => {
+            match same(&one[0], other, ignore_case) {
+                Holds::No => Holds::No,
+                Holds::Unknown | Holds::Yes => Holds::Unknown,
+            }
+        }
         (Value::Null | Value::Bool(_), _) => (wanted == found).into(),
         _ => Holds::No,
     }
@@ -52,7 +82,10 @@ fn spells(text: &str, value: &Value) -> bool {
             let read = read.or_else(|| Number::from_f64(text.parse().ok()?));
             read.is_some_and(|read| compare(number, &read).is_none_or(Ordering::is_eq))
         }
-        Value::Bool(value) => text.eq_ignore_ascii_case(if *value { "true" } else { "false" }),
+        Value::Bool(value) => {
+            let words = if *value { TRUE } else { FALSE };
+            words.iter().any(|word| text.eq_ignore_ascii_case(word))
+        }
         _ => false,
     }
 }

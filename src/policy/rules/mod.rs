@@ -58,11 +58,18 @@
 //!   (`prоd` with a Cyrillic `о`). Large and small letters differ, unless
 //!   [`Test::ignore_case`] is set: set it where the tool does not tell them
 //!   apart;
-//! - a path with control characters, with `\`, beginning with `~`; one with a
+//! - a path with control characters, with `\`, with escapes as in a URL (`%2e`)
+//!   or beginning like one (`file:`), beginning with `~` or `$`; one with a
 //!   `..` after a name, as far as the file system is not asked; where it is,
 //!   one that it does not resolve;
+//! - a path that does not match and may be another way to write one that does,
+//!   since nobody says where the tool begins: one that begins with `..`, and an
+//!   absolute one where the pattern is relative. `secrets/**` cannot tell of
+//!   `/work/secrets/key`; `**/secrets/**` can, and so can
+//!   [`Test::path_below`];
 //! - a value of a type that the test is not for, or on the way to the place:
-//!   a list where the rule expects a text, `"100"` where it expects a number;
+//!   a list where the rule expects a text, if one of its elements may be that
+//!   text; `"100"` where it expects a number, `1` where it expects `true`;
 //! - a place whose name another member resembles: `Amount` beside or instead
 //!   of `amount`, since there are decoders that take one for the other;
 //! - with `*` in the pointer: elements of which some pass and some do not.

@@ -111,6 +111,10 @@ impl Segment {
                     None if self.every => vec![Found::OtherShape],
                     member => one(member),
                 };
+                // Who goes through all members sees more than the one called `*`.
+                if self.every && members.len() > 1 {
+                    found.push(Found::OtherShape);
+                }
                 // There are decoders that take `Amount` for `amount`.
                 if members.keys().any(|name| self.is_alike(name)) {
                     found.push(Found::OtherShape);

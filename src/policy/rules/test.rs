@@ -42,7 +42,9 @@ impl Test {
     }
 
     /// The value is `value`, whatever way its numbers are written: `1`, `1.0`
-    /// and `1e0` are the same. `"1"` and `1` cannot be told apart.
+    /// and `1e0` are the same. `"1"` and `1` cannot be told apart, nor `true`
+    /// from `1` or `"yes"`, nor a value that is no list from a list that has
+    /// it.
     pub fn equals(value: impl Into<Value>) -> Self {
         Self::one_of([value.into()])
     }
@@ -73,7 +75,10 @@ impl Test {
     /// The path is put in its plain form first, without `.` and doubled `/`.
     /// Nothing is asked of the file system, so links are not seen, and a
     /// path with a `..` after a name cannot be told. Beginnings with `..` are
-    /// kept: `../x` matches `../**`.
+    /// kept: `../x` matches `../**`. Of one that does not match it cannot be
+    /// told whether it leads back to a place that does, nor of an absolute
+    /// path where the glob is relative; a glob that begins with `**` is about
+    /// both.
     pub fn path(glob: impl Into<String>) -> Self {
         Self::new(Kind::Path(glob.into()))
     }
@@ -83,7 +88,8 @@ impl Test {
     ///
     /// The path is resolved as the file system would, with `..` and links. What
     /// does not exist is where it would be made. A link that leads to
-    /// nothing or in a circle cannot be told, nor a folder that may not be
+    /// nothing, in a circle or to a process's own place (`/proc/self/cwd`)
+    /// cannot be told, nor a folder that may not be
     /// read. Asks the file system, and blocks for as long as that takes. What
     /// is there may have changed by the time the tool looks, and hard links
     /// are not seen: the tool must be confined as well.

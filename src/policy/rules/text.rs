@@ -44,6 +44,11 @@ impl Reading {
         }
     }
 
+    /// Whether large and small letters are the same.
+    pub(super) const fn ignores_case(self) -> bool {
+        self.ignore_case
+    }
+
     /// Asks whether `text` `holds` as it is written and as it may be meant: what
     /// the two do not agree on cannot be told.
     pub(super) fn ask(self, text: &str, holds: impl Fn(&str) -> Holds) -> Holds {
