@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use foldhash::{HashSet, HashSetExt as _};
 use toolfall_layers::WeakScope;
 
 use super::mask::Mask;
@@ -50,6 +51,26 @@ impl Layer {
         let mut tools: Vec<&Placed> = self.tools.values().collect();
         tools.sort_unstable_by_key(|placed| placed.order);
         tools.into_iter().map(|placed| &placed.what).collect()
+    }
+
+    /// Makes of what a scope inherits what it sees: its masks hide, its own
+    /// tools take the places of those that they shadow, or follow.
+    pub(super) fn apply<'a>(&'a self, tools: &mut Vec<&'a Arc<ToolEntry>>) {
+        if !self.masks.is_empty() {
+            tools.retain(|tool| !self.hides(tool.def.name()));
+        }
+        if self.tools.is_empty() {
+            return;
+        }
+        let mut shadowing = HashSet::new();
+        for place in &mut *tools {
+            if let Some(own) = self.get(place.def.name()) {
+                *place = own;
+                shadowing.insert(own.def.name());
+            }
+        }
+        let own = self.in_order().into_iter();
+        tools.extend(own.filter(|tool| !shadowing.contains(tool.def.name())));
     }
 
     /// Whether one of the scope's masks hides an inherited tool.

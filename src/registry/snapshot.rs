@@ -60,18 +60,7 @@ impl Snapshot {
             if scoped.disposed {
                 return Vec::new();
             }
-            tools.retain(|tool| !scoped.layer.hides(tool.def.name()));
-            let places: HashMap<&str, usize> = tools
-                .iter()
-                .enumerate()
-                .map(|(place, tool)| (tool.def.name(), place))
-                .collect();
-            for own in scoped.layer.in_order() {
-                match places.get(own.def.name()) {
-                    Some(place) => tools[*place] = own,
-                    None => tools.push(own),
-                }
-            }
+            scoped.layer.apply(&mut tools);
         }
         tools
     }
