@@ -101,24 +101,27 @@ fn chain(depth: usize) -> Vec<Scope> {
 }
 
 /// A chain of five: each scope has tools of its own, and three have masks.
-fn scoped(registry: &Registry, names: &[String], own: &[String]) -> Scope {
+/// An allow-list is the dearest for what it lets through; a name that nobody
+/// knows it stops at once, and only deny-lists let it go all the way.
+fn scoped(registry: &Registry, hidden: &[String], own: &[String], allow: bool) -> Scope {
     let scopes = chain(5);
     for (place, scope) in scopes.iter().enumerate() {
-        let prefix = format!("near_{place}");
-        let mut mine = self::names(&prefix, 20);
+        let mut mine = names(&format!("near_{place}"), 20);
         if place == 4 {
             mine.extend_from_slice(own);
         }
         keep(registry.register_all_in(scope, tools(&mine)).unwrap());
     }
-    let hidden = names.iter().filter(|name| name.ends_with("_hidden"));
-    let deny = Filter::deny(hidden.cloned());
+    let deny = Filter::deny(hidden.iter().cloned());
     for place in [0, 2] {
         registry.restrict(&scopes[place], &deny).unwrap().keep();
     }
-    let inherited = registry.names(scopes[3].parent());
-    let allow = Filter::allow(inherited);
-    registry.restrict(&scopes[3], &allow).unwrap().keep();
+    let third = if allow {
+        Filter::allow(registry.names(Some(&scopes[2])))
+    } else {
+        deny
+    };
+    registry.restrict(&scopes[3], &third).unwrap().keep();
     scopes[4].clone()
 }
 
@@ -126,8 +129,9 @@ fn contenders(count: usize) -> Vec<Contender> {
     let known = names("tool", count);
     let own = names("own", 100);
     let unknown = names("unknown", count);
+    let hidden = names("hidden", 100);
     let mut all = known.clone();
-    all.extend((0..100).map(|place| format!("{place}_hidden")));
+    all.extend_from_slice(&hidden);
 
     let registry = Registry::new();
     keep(registry.register_all(tools(&all)).unwrap());
@@ -179,25 +183,19 @@ fn contenders(count: usize) -> Vec<Contender> {
             free,
         ),
     ];
-    let deep = scoped(&registry, &all, &own);
-    let mut add = |name, base, names: &[String], found| {
-        contenders.push(Contender::new(name, base, names, found, through(&deep)));
-    };
-    add("five scopes, global", "HashMap, foldhash", &known, true);
-    add("five scopes, own", "HashMap, foldhash", &own, true);
-    add(
-        "five scopes, unknown",
-        "HashMap, foldhash, unknown",
-        &unknown,
-        false,
-    );
-    let hidden: Vec<String> = (0..100).map(|place| format!("{place}_hidden")).collect();
-    add(
-        "five scopes, hidden",
-        "HashMap, foldhash, unknown",
-        &hidden,
-        false,
-    );
+    let allowed = scoped(&registry, &hidden, &own, true);
+    let denied = scoped(&registry, &hidden, &own, false);
+    let (base, no_base) = ("HashMap, foldhash", "HashMap, foldhash, unknown");
+    for (name, base, scope, names, found) in [
+        ("five scopes, allowed", base, &allowed, &known, true),
+        ("five scopes, not denied", base, &denied, &known, true),
+        ("five scopes, its own", base, &allowed, &own, true),
+        ("five scopes, unknown", no_base, &denied, &unknown, false),
+        ("five scopes, hidden", no_base, &allowed, &hidden, false),
+    ] {
+        let look_up = through(scope);
+        contenders.push(Contender::new(name, base, names, found, look_up));
+    }
     contenders
 }
 
@@ -228,7 +226,7 @@ fn costs(count: usize) -> String {
     let (own, took) = timed(|| registry.register_in(&scope, tool("mine")).unwrap());
     row("register one more in a scope", took);
     row("and drop it", timed(|| drop(own)).1);
-    let deep = scoped(&registry, &known, &[]);
+    let deep = scoped(&registry, &known[..100], &[], true);
     row("names(), no scope", timed(|| registry.names(None)).1);
     row(
         "names(), five scopes",

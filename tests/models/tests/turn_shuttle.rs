@@ -1,0 +1,63 @@
+//! How several calls and their scheduler talk, in many orders of steps.
+
+#[path = "../../../layers/src/turn/mod.rs"]
+#[allow(dead_code, reason = "printing is not modelled")]
+mod turn;
+#[path = "support/turns.rs"]
+mod turns;
+
+/// What stands in for the layers' own `sync` module. shuttle takes every
+/// access for a sequentially consistent one, and those of the turn are.
+mod sync {
+    pub(crate) use std::sync::Arc;
+    use std::task::Waker;
+
+    pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+    pub(crate) use shuttle::sync::{Condvar, Mutex};
+    pub(crate) use shuttle::thread::spawn;
+
+    #[derive(Default)]
+    pub(crate) struct AtomicWaker(Mutex<Option<Waker>>);
+
+    impl AtomicWaker {
+        pub(crate) fn new() -> Self {
+            Self::default()
+        }
+
+        pub(crate) fn register(&self, waker: &Waker) {
+            *self.0.lock().unwrap() = Some(waker.clone());
+        }
+
+        pub(crate) fn wake(&self) {
+            let waker = self.0.lock().unwrap().take();
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+}
+
+#[test]
+fn no_mark_is_lost() {
+    shuttle::check_dfs(turns::no_mark_is_lost, Some(100_000));
+}
+
+#[test]
+fn no_grant_is_lost() {
+    shuttle::check_dfs(turns::no_grant_is_lost, Some(100_000));
+}
+
+#[test]
+fn a_dropped_control_releases_every_wait() {
+    shuttle::check_dfs(turns::a_dropped_control_releases_every_wait, Some(100_000));
+}
+
+#[test]
+fn a_whole_batch_keeps_its_order() {
+    shuttle::check_random(|| turns::a_whole_batch_of(3), 10_000);
+}
+
+#[test]
+fn a_whole_batch_keeps_its_order_under_odd_priorities() {
+    shuttle::check_pct(|| turns::a_whole_batch_of(4), 5_000, 4);
+}
