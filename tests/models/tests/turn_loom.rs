@@ -1,10 +1,14 @@
 //! How a call and its scheduler talk, in every order of steps and of memory.
 
+#[path = "support/sleeper.rs"]
+mod sleeper;
 #[path = "../../../layers/src/turn/mod.rs"]
 #[allow(dead_code, reason = "printing is not modelled")]
 mod turn;
 #[path = "support/turns.rs"]
 mod turns;
+#[path = "support/waker.rs"]
+mod waker;
 
 /// What stands in for the layers' own `sync` module.
 ///
@@ -14,7 +18,8 @@ mod turns;
 /// that loom knows.
 mod sync {
     pub(crate) use std::sync::Arc;
-    use std::task::Waker;
+
+    pub(crate) use super::waker::AtomicWaker;
 
     pub(crate) use loom::sync::atomic::Ordering;
     use loom::sync::atomic::{self, fence};
@@ -66,26 +71,6 @@ mod sync {
             update: impl FnMut(u8) -> Option<u8>,
         ) -> Result<u8, u8> {
             fenced(|| self.0.fetch_update(set, fetch, update))
-        }
-    }
-
-    #[derive(Default)]
-    pub(crate) struct AtomicWaker(Mutex<Option<Waker>>);
-
-    impl AtomicWaker {
-        pub(crate) fn new() -> Self {
-            Self::default()
-        }
-
-        pub(crate) fn register(&self, waker: &Waker) {
-            *self.0.lock().unwrap() = Some(waker.clone());
-        }
-
-        pub(crate) fn wake(&self) {
-            let waker = self.0.lock().unwrap().take();
-            if let Some(waker) = waker {
-                waker.wake();
-            }
         }
     }
 }

@@ -1,40 +1,25 @@
 //! How several calls and their scheduler talk, in many orders of steps.
 
+#[path = "support/sleeper.rs"]
+mod sleeper;
 #[path = "../../../layers/src/turn/mod.rs"]
 #[allow(dead_code, reason = "printing is not modelled")]
 mod turn;
 #[path = "support/turns.rs"]
 mod turns;
+#[path = "support/waker.rs"]
+mod waker;
 
 /// What stands in for the layers' own `sync` module. shuttle takes every
 /// access for a sequentially consistent one, and those of the turn are.
 mod sync {
     pub(crate) use std::sync::Arc;
-    use std::task::Waker;
+
+    pub(crate) use super::waker::AtomicWaker;
 
     pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU8, Ordering};
     pub(crate) use shuttle::sync::{Condvar, Mutex};
     pub(crate) use shuttle::thread::spawn;
-
-    #[derive(Default)]
-    pub(crate) struct AtomicWaker(Mutex<Option<Waker>>);
-
-    impl AtomicWaker {
-        pub(crate) fn new() -> Self {
-            Self::default()
-        }
-
-        pub(crate) fn register(&self, waker: &Waker) {
-            *self.0.lock().unwrap() = Some(waker.clone());
-        }
-
-        pub(crate) fn wake(&self) {
-            let waker = self.0.lock().unwrap().take();
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        }
-    }
 }
 
 #[test]

@@ -2,34 +2,11 @@
 //! lost shows as a deadlock.
 
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
-use crate::sync::{Condvar, Mutex, spawn};
+use crate::sleeper::Sleeper;
+use crate::sync::{Mutex, spawn};
 use crate::turn::{Mark, Turn, TurnControl, turn};
-
-/// Somebody who sleeps until he is woken.
-#[derive(Default)]
-struct Sleeper {
-    woken: Mutex<bool>,
-    bell: Condvar,
-}
-
-impl Sleeper {
-    fn sleep(&self) {
-        let mut woken = self.woken.lock().unwrap();
-        while !*woken {
-            woken = self.bell.wait(woken).unwrap();
-        }
-        *woken = false;
-    }
-}
-
-impl Wake for Sleeper {
-    fn wake(self: Arc<Self>) {
-        *self.woken.lock().unwrap() = true;
-        self.bell.notify_one();
-    }
-}
 
 fn wait(mut poll: impl FnMut(&mut Context<'_>) -> Poll<()>) {
     let sleeper = Arc::new(Sleeper::default());
