@@ -378,7 +378,7 @@ pub(crate) fn entry_of(definition: Arc<dyn Definition>) -> Option<Arc<ToolEntry>
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
-            .field("tools", &self.0.tools.load().global().names().count())
+            .field("tools", &self.0.tools.load().global().all().count())
             .field("scopes", &self.scopes())
             .finish_non_exhaustive()
     }
