@@ -17,7 +17,8 @@ enum Change {
     Register(Option<Index>, usize),
     /// Registers several at once; a name twice is refused as a whole.
     RegisterAll(Option<Index>, Vec<usize>),
-    Restrict(Index, Option<BTreeSet<usize>>, BTreeSet<usize>),
+    /// Names that are allowed and denied, as a rule of inherited tools.
+    Restrict(Index, Option<BTreeSet<usize>>, BTreeSet<usize>, bool),
     /// Unregisters a tool, or lifts a mask.
     Drop(Index),
     Dispose(Index),
@@ -34,8 +35,8 @@ fn change() -> impl Strategy<Value = Change> {
         8 => (scope(), name()).prop_map(|(scope, name)| Change::Register(scope, name)),
         1 => (scope(), proptest::collection::vec(name(), 0..4))
             .prop_map(|(scope, names)| Change::RegisterAll(scope, names)),
-        5 => (any::<Index>(), proptest::option::of(names()), names())
-            .prop_map(|(scope, allow, deny)| Change::Restrict(scope, allow, deny)),
+        5 => (any::<Index>(), proptest::option::of(names()), names(), proptest::bool::weighted(0.1))
+            .prop_map(|(scope, allow, deny, any)| Change::Restrict(scope, allow, deny, any)),
         4 => any::<Index>().prop_map(Change::Drop),
         1 => any::<Index>().prop_map(Change::Dispose),
         1 => any::<Index>().prop_map(Change::Forget),
@@ -62,7 +63,9 @@ proptest! {
                 Change::Open(parent) => world.open(parent),
                 Change::Register(scope, name) => world.register(scope, &[name], false),
                 Change::RegisterAll(scope, names) => world.register(scope, &names, true),
-                Change::Restrict(scope, allow, deny) => world.restrict(scope, allow, &deny),
+                Change::Restrict(scope, allow, deny, any) => {
+                    world.restrict(scope, allow.as_ref(), &deny, any);
+                }
                 Change::Drop(held) => world.drop_one(held),
                 Change::Dispose(scope) => world.dispose(scope),
                 Change::Forget(scope) => world.forget(scope),

@@ -229,14 +229,26 @@ impl World {
     pub(crate) fn restrict(
         &mut self,
         scope: Index,
-        allow: Option<BTreeSet<usize>>,
+        allow: Option<&BTreeSet<usize>>,
         deny: &BTreeSet<usize>,
+        any: bool,
     ) {
         let Some(scope) = self.pick(scope) else {
             return;
         };
-        let names = |set: &BTreeSet<usize>| set.iter().map(|name| NAMES[*name]).collect();
-        let allow: Option<BTreeSet<&'static str>> = allow.as_ref().map(names);
+        let above = self.path(self.scopes[scope].parent).into_iter().map(Some);
+        let inherited: BTreeSet<&'static str> = std::iter::once(None)
+            .chain(above)
+            .flat_map(|scope| self.own(scope))
+            .map(|(name, _)| name)
+            .collect();
+        let listed: Vec<&'static str> = inherited.iter().copied().collect();
+        let name = |name: &usize| match listed.len() {
+            count if count > 0 && !any => listed[*name % count],
+            _ => NAMES[*name],
+        };
+        let names = |set: &BTreeSet<usize>| set.iter().map(name).collect();
+        let allow: Option<BTreeSet<&'static str>> = allow.map(names);
         let deny: BTreeSet<&'static str> = names(deny);
         let filter = match &allow {
             Some(allow) => Filter::allow(allow.iter().copied()),
@@ -245,13 +257,6 @@ impl World {
         let filter = filter.and_deny(deny.iter().copied());
         let answer = self.registry.restrict(&self.handle(scope), &filter);
 
-        let mut inherited: BTreeSet<&str> = BTreeSet::new();
-        for above in [None]
-            .into_iter()
-            .chain(self.path(self.scopes[scope].parent).into_iter().map(Some))
-        {
-            inherited.extend(self.own(above).iter().map(|(name, _)| *name));
-        }
         let mut named = allow.iter().flatten().chain(&deny);
         let known = named.all(|name| inherited.contains(name));
         let hides = allow.is_some() || !deny.is_empty();

@@ -33,17 +33,12 @@ pub(crate) struct Agent<'a> {
     preset: Option<OpenScope>,
     agent: Option<OpenScope>,
     held: Option<Held>,
-    /// By the agent's guard, a guard for everybody, the listener before and
+    /// By two guards of the agent, two for everybody, the listener before and
     /// the one after.
-    asked: [Asked; 4],
+    asked: [Asked; 6],
 }
 
-type Held = (
-    GuardRegistration,
-    GuardRegistration,
-    ListenerRegistration,
-    ListenerRegistration,
-);
+type Held = (Vec<GuardRegistration>, [ListenerRegistration; 2]);
 
 fn note(asked: &Asked, call: &CallView) {
     let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +54,7 @@ fn knows(asked: &Asked, id: &str) -> bool {
 
 impl<'a> Agent<'a> {
     pub(crate) fn open(world: &'a World, task: usize, round: u64) -> Self {
-        let asked: [Asked; 4] = Default::default();
+        let asked: [Asked; 6] = Default::default();
         world.change(|| {
             let preset = world.host.open(format!("{MASKED} {task}"));
             preset.restrict(&Filter::deny(["danger"])).unwrap().keep();
@@ -115,7 +110,7 @@ impl<'a> Agent<'a> {
     /// Everyone who was there before the call was asked.
     fn check_asked(&self, id: &str) {
         let asked = self.asked.each_ref().map(|list| knows(list, id));
-        self.world.expect(asked == [true; 4], || {
+        self.world.expect(asked == [true; 6], || {
             format!("{id}: not all were asked: {asked:?}")
         });
     }
@@ -210,7 +205,7 @@ impl<'a> Agent<'a> {
         for name in [open, "guarded"] {
             let id = self.call(name, scope, Runs).await;
             let asked = self.asked.each_ref().map(|list| knows(list, &id));
-            world.expect(asked == [false; 4], || {
+            world.expect(asked == [false; 6], || {
                 format!("{id}: asked when lifted: {asked:?}")
             });
         }
@@ -235,22 +230,29 @@ impl<'a> Agent<'a> {
     }
 }
 
-fn listen(world: &World, agent: &OpenScope, asked: &[Asked; 4]) -> Held {
-    let [near, global, before, after] =
-        asked.each_ref().map(|asked| (asked.clone(), world.probe()));
-    let near = agent.guard(move |call: &CallView| {
-        let (asked, _) = &near;
-        note(asked, call);
-        (call.name() == "guarded").then(|| Denial::new("no"))
-    });
-    let mine = agent.scope().downgrade();
-    let global = world.host.guards().register(move |call: &CallView| {
-        let (asked, _) = &global;
-        if call.scope().map(Scope::downgrade).as_ref() == Some(&mine) {
+fn listen(world: &World, agent: &OpenScope, asked: &[Asked; 6]) -> Held {
+    let asked = asked.each_ref();
+    let [near, also_near, global, also_global, before, after] =
+        asked.map(|asked| (asked.clone(), world.probe()));
+    let mut guards = Vec::new();
+    // The first notes and the second denies, so that both are asked.
+    for (denies, near) in [(false, near), (true, also_near)] {
+        guards.push(agent.guard(move |call: &CallView| {
+            let (asked, _) = &near;
             note(asked, call);
-        }
-        None::<Denial>
-    });
+            (denies && call.name() == "guarded").then(|| Denial::new("no"))
+        }));
+    }
+    for global in [global, also_global] {
+        let mine = agent.scope().downgrade();
+        guards.push(world.host.guards().register(move |call: &CallView| {
+            let (asked, _) = &global;
+            if call.scope().map(Scope::downgrade).as_ref() == Some(&mine) {
+                note(asked, call);
+            }
+            None::<Denial>
+        }));
+    }
     let before = agent.pre_decision(move |call: CallView, next: Next<_, Decision>| {
         note(&before.0, &call);
         let _ = &before.1;
@@ -261,5 +263,5 @@ fn listen(world: &World, agent: &OpenScope, asked: &[Asked; 4]) -> Held {
         let _ = &after.1;
         next.run()
     });
-    (near, global, before, after)
+    (guards, [before, after])
 }
