@@ -66,8 +66,8 @@ impl World {
     pub(crate) fn new() -> Arc<Self> {
         let host = Host::new();
         let counts = Arc::new(Counts::default());
-        let observed = counts.clone();
-        let observer = move |_: &CallView, _: &ToolResult| add(&observed.observed);
+        let told = counts.clone();
+        let observer = move |_: &CallView, _: &ToolResult| add(&told.observed);
         host.observers().register(observer).keep();
         let world = Arc::new(Self {
             pipeline: host.pipeline().build().boxed(),

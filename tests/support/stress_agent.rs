@@ -31,7 +31,7 @@ pub(crate) struct Agent<'a> {
     round: u64,
     calls: u64,
     preset: Option<OpenScope>,
-    agent: Option<OpenScope>,
+    scope: Option<OpenScope>,
     held: Option<Held>,
     /// By two guards of the agent, two for everybody, the listener before and
     /// the one after.
@@ -72,7 +72,7 @@ impl<'a> Agent<'a> {
                 round,
                 calls: 0,
                 preset: Some(preset),
-                agent: Some(agent),
+                scope: Some(agent),
                 held: Some(held),
                 asked,
             }
@@ -118,7 +118,7 @@ impl<'a> Agent<'a> {
     pub(crate) async fn live(mut self, random: &mut Random) {
         use Expected::{Denied, Runs, Unknown};
 
-        let (Some(agent), Some(preset)) = (self.agent.take(), self.preset.take()) else {
+        let (Some(agent), Some(preset)) = (self.scope.take(), self.preset.take()) else {
             return;
         };
         let scope = agent.scope().clone();

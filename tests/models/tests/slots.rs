@@ -27,6 +27,7 @@ mod sync {
 
     pub(crate) use super::waker::AtomicWaker;
 
+    #[allow(clippy::unnecessary_wraps, reason = "as the one it stands in for")]
     pub(crate) fn catch<T>(what: impl FnOnce() -> T) -> Result<T, ()> {
         Ok(what())
     }
