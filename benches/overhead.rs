@@ -24,6 +24,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use tokio_util::sync::CancellationToken;
+use toolfall::host::Host;
 use toolfall::session::{SessionLog, SessionRecorder};
 use toolfall::{
     Arguments, BoxError, CallRequest, CallView, ContentBlock, Decision, Denial, Pipeline,
@@ -214,6 +215,11 @@ fn contenders() -> Vec<Contender> {
         "pipeline, no policy",
         value,
         drive(Pipeline::builder(plain()).build()),
+    );
+    add(
+        "pipeline, unused host",
+        value,
+        drive(Host::over(plain()).pipeline().build()),
     );
     add(
         "pipeline, policies at once",

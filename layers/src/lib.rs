@@ -60,6 +60,7 @@ mod ready;
 pub mod result_notify;
 pub mod retry;
 mod span;
+mod sync;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod timeout;

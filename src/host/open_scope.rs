@@ -47,8 +47,9 @@ impl OpenScope {
         &self.host
     }
 
-    /// Opens a scope inside this one. It may outlive this one, and is then
-    /// disposed like it.
+    /// Opens a scope inside this one. Disposing this one disposes it too, so
+    /// keep both: in `host.open("a").open("b")` the outer one is gone, and the
+    /// inner one with it, at the end of the statement.
     pub fn open(&self, name: impl Into<Box<str>>) -> Self {
         Self::new(self.host.clone(), self.scope.nested(name))
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use toolfall_layers::{ApprovalRequest, CallView, PostRequest, Scope, ScopeId, WeakScope};
 
 /// What a listener is asked about: always one call.
@@ -101,8 +101,10 @@ impl<L: ?Sized + Send + Sync + 'static> Listeners<L> {
 
     /// The listeners as they are now, from the first on.
     pub(crate) fn heard(&self) -> Heard<L> {
+        // A call that nobody listens to does not count as a reader.
+        let list = self.list.load();
         Heard {
-            list: self.list.load_full(),
+            list: (!list.is_empty()).then(|| Guard::into_inner(list)),
             place: 0,
         }
     }
@@ -157,14 +159,14 @@ impl<L: ?Sized + Send + Sync + 'static> Listeners<L> {
 
 /// What is left of a list for one call: it does not change any more.
 pub(crate) struct Heard<L: ?Sized> {
-    list: Arc<Vec<Entry<L>>>,
+    list: Option<Arc<Vec<Entry<L>>>>,
     place: usize,
 }
 
 impl<L: ?Sized> Heard<L> {
     /// The next listener that hears `call`.
     pub(crate) fn next(&mut self, call: &CallView) -> Option<Arc<L>> {
-        let rest = self.list.get(self.place..)?;
+        let rest = self.list.as_ref()?.get(self.place..)?;
         let step = rest.iter().position(|entry| entry.hears(call))?;
         self.place += step + 1;
         Some(rest[step].listener.clone())

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use foldhash::{HashSet, HashSetExt as _};
 use toolfall_layers::WeakScope;
 
 use super::mask::Mask;
@@ -31,9 +32,15 @@ impl<T> Clone for Placed<T> {
     }
 }
 
+impl Placed {
+    pub(super) fn name(&self) -> &str {
+        self.what.def.name()
+    }
+}
+
 impl Layer {
-    pub(super) fn get(&self, name: &str) -> Option<&Arc<ToolEntry>> {
-        self.tools.get(name).map(|placed| &placed.what)
+    pub(super) fn get(&self, name: &str) -> Option<&Placed> {
+        self.tools.get(name)
     }
 
     pub(super) fn contains(&self, name: &str) -> bool {
@@ -41,20 +48,41 @@ impl Layer {
     }
 
     /// The tools in no order.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.tools.keys().map(|name| &**name)
+    pub(super) fn all(&self) -> impl Iterator<Item = &Placed> {
+        self.tools.values()
     }
 
     /// The tools in the order of registration.
-    pub(super) fn in_order(&self) -> Vec<&Arc<ToolEntry>> {
-        let mut tools: Vec<&Placed> = self.tools.values().collect();
+    pub(super) fn in_order(&self) -> Vec<&Placed> {
+        let mut tools: Vec<&Placed> = self.all().collect();
         tools.sort_unstable_by_key(|placed| placed.order);
-        tools.into_iter().map(|placed| &placed.what).collect()
+        tools
     }
 
-    /// Whether one of the scope's masks hides an inherited tool.
-    pub(super) fn hides(&self, name: &str) -> bool {
-        self.masks.iter().any(|mask| mask.what.hides(name))
+    /// Makes of what a scope inherits what it sees: its masks hide, its own
+    /// tools take the places of those that they shadow, or follow.
+    pub(super) fn apply<'a>(&'a self, tools: &mut Vec<&'a Placed>) {
+        if !self.masks.is_empty() {
+            tools.retain(|tool| !self.hides(tool));
+        }
+        if self.tools.is_empty() {
+            return;
+        }
+        let mut shadowing = HashSet::new();
+        for place in &mut *tools {
+            if let Some(own) = self.get(place.name()) {
+                *place = own;
+                shadowing.insert(own.name());
+            }
+        }
+        let own = self.in_order().into_iter();
+        tools.extend(own.filter(|tool| !shadowing.contains(tool.name())));
+    }
+
+    /// Whether one of the scope's masks hides a tool that it inherits.
+    pub(super) fn hides(&self, tool: &Placed) -> bool {
+        let hides = |mask: &Placed<Mask>| mask.what.hides(tool, mask.order);
+        self.masks.iter().any(hides)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -70,7 +98,9 @@ impl Layer {
     /// Removes exactly `tool`, never a later one of the same name.
     pub(super) fn remove(&mut self, tool: &Arc<ToolEntry>) -> bool {
         let name = tool.def.name();
-        let is_it = self.get(name).is_some_and(|known| Arc::ptr_eq(known, tool));
+        let is_it = self
+            .get(name)
+            .is_some_and(|known| Arc::ptr_eq(&known.what, tool));
         if is_it {
             self.tools.remove(name);
         }

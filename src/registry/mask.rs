@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use foldhash::{HashSet, HashSetExt as _};
 
+use super::layer::Placed;
 use super::reserved::is_reserved;
 
 /// Known names are listed in errors up to this many.
@@ -53,11 +54,8 @@ impl Filter {
         allow.chain(&self.deny).map(String::as_str)
     }
 
-    /// Compiles the filter if every name is one of `inherited`.
-    pub(super) fn compile<'a>(
-        &self,
-        inherited: impl FnOnce() -> BTreeSet<&'a str>,
-    ) -> Result<Mask, RestrictError> {
+    /// Compiles the filter if every name is that of an `inherited` tool.
+    pub(super) fn compile(&self, inherited: &[&Placed]) -> Result<Mask, RestrictError> {
         if self.allow.is_none() && self.deny.is_empty() {
             return Err(RestrictError::NoOp);
         }
@@ -66,40 +64,63 @@ impl Filter {
                 name: name.to_owned(),
             });
         }
-        let inherited = inherited();
-        let unknown: BTreeSet<&str> = self
-            .names()
-            .filter(|name| !inherited.contains(name))
-            .collect();
+        let known: BTreeSet<&str> = inherited.iter().map(|tool| tool.name()).collect();
+        let unknown: BTreeSet<&str> = self.names().filter(|name| !known.contains(name)).collect();
         if !unknown.is_empty() {
             return Err(RestrictError::Unknown {
                 names: unknown.into_iter().map(str::to_owned).collect(),
-                known: inherited.into_iter().map(str::to_owned).collect(),
+                known: known.into_iter().map(str::to_owned).collect(),
             });
         }
+        let list = |names| Listed::new(names, inherited);
         Ok(Mask {
-            allow: self.allow.as_ref().map(compiled),
-            deny: compiled(&self.deny),
+            allow: self.allow.as_ref().map(list),
+            deny: list(&self.deny),
         })
     }
 }
 
-fn compiled(names: &BTreeSet<String>) -> HashSet<Box<str>> {
-    let mut set = HashSet::with_capacity(names.len());
-    set.extend(names.iter().map(|name| Box::from(name.as_str())));
-    set
+/// The tools of a list of names.
+///
+/// Those that are there when the list is made are known by their place in the
+/// order of registrations: comparing names costs several times as much where
+/// the list is long.
+struct Listed {
+    places: HashSet<u64>,
+    names: HashSet<Box<str>>,
+}
+
+impl Listed {
+    fn new(listed: &BTreeSet<String>, inherited: &[&Placed]) -> Self {
+        let mut names = HashSet::with_capacity(listed.len());
+        names.extend(listed.iter().map(|name| Box::from(name.as_str())));
+        let mut places = HashSet::with_capacity(listed.len());
+        let inherited = inherited.iter().filter(|tool| names.contains(tool.name()));
+        places.extend(inherited.map(|tool| tool.order));
+        Self { places, names }
+    }
+
+    fn contains(&self, tool: &Placed, is_older: bool) -> bool {
+        if is_older {
+            self.places.contains(&tool.order)
+        } else {
+            self.names.contains(tool.name())
+        }
+    }
 }
 
 /// A filter that is in force.
 pub(super) struct Mask {
-    allow: Option<HashSet<Box<str>>>,
-    deny: HashSet<Box<str>>,
+    allow: Option<Listed>,
+    deny: Listed,
 }
 
 impl Mask {
-    pub(super) fn hides(&self, name: &str) -> bool {
-        let allowed = self.allow.as_ref().is_none_or(|allow| allow.contains(name));
-        !allowed || self.deny.contains(name)
+    /// Whether the mask, made at the place `order`, hides an inherited tool.
+    /// One that was registered before was known when the mask was made.
+    pub(super) fn hides(&self, tool: &Placed, order: u64) -> bool {
+        let contains = |list: &Listed| list.contains(tool, tool.order < order);
+        !self.allow.as_ref().is_none_or(contains) || contains(&self.deny)
     }
 }
 

@@ -75,17 +75,18 @@ mod layer;
 mod mask;
 mod near;
 mod order;
+mod published;
 mod registration;
 mod reserved;
 mod restriction_set;
 mod snapshot;
+mod sync;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::watch;
 use toolfall_layers::{CallView, Catalog, Definition, Scope, ScopeId, ToolOutcome};
@@ -93,25 +94,23 @@ use toolfall_layers::{CallView, Catalog, Definition, Scope, ScopeId, ToolOutcome
 use self::layer::Layer;
 pub use self::mask::{Filter, RestrictError};
 pub use self::order::{OrderError, ToolOrder};
+use self::published::Published;
 pub use self::registration::{RegisterError, Registration};
 pub use self::restriction_set::RestrictionSet;
 use self::snapshot::Snapshot;
 use crate::CallRequest;
 use crate::tool::{ExecutionMode, ToolDef, ToolEntry};
+
 /// A live set of tools. Cheap to clone; clones share the tools.
 #[derive(Clone)]
 pub struct Registry(Arc<Inner>);
 
 struct Inner {
-    tools: ArcSwap<Snapshot>,
-    generation: AtomicU64,
+    tools: Published<Snapshot>,
     /// Whether a tool with a finalizer was ever registered.
     finalizers: AtomicBool,
     /// Whether a tool with a budget was ever registered.
     budgets: AtomicBool,
-    /// Held while a new snapshot is made, never while user code runs.
-    writing: Mutex<()>,
-    changes: watch::Sender<u64>,
 }
 
 impl Default for Registry {
@@ -135,12 +134,9 @@ impl Registry {
     /// A registry without tools.
     pub fn new() -> Self {
         Self(Arc::new(Inner {
-            tools: ArcSwap::default(),
-            generation: AtomicU64::new(0),
+            tools: Published::new(Snapshot::default()),
             finalizers: AtomicBool::new(false),
             budgets: AtomicBool::new(false),
-            writing: Mutex::new(()),
-            changes: watch::Sender::new(0),
         }))
     }
 
@@ -209,6 +205,9 @@ impl Registry {
             .into_iter()
             .map(|tool| registration::compile(tool).map(Arc::new))
             .collect::<Result<Vec<_>, _>>()?;
+        if added.is_empty() {
+            return Ok(Vec::new());
+        }
         for tool in &added {
             self.announce_kinds(tool);
         }
@@ -268,29 +267,14 @@ impl Registry {
         }
     }
 
+    /// Whatever changes, the layers of scopes that are gone go as well.
+    /// Afterwards: what a late registration takes away must still be there.
     fn change<R, E>(&self, change: impl FnOnce(&mut Snapshot) -> Result<R, E>) -> Result<R, E> {
-        let (replaced, generation, answer) = {
-            let _writing = self
-                .0
-                .writing
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            let mut tools = Snapshot::clone(&self.0.tools.load());
+        self.0.tools.change(|tools| {
+            let answer = change(tools)?;
             tools.sweep();
-            let answer = change(&mut tools)?;
-            let replaced = self.0.tools.swap(Arc::new(tools));
-            let generation = self.0.generation.fetch_add(1, Ordering::AcqRel) + 1;
-            (replaced, generation, answer)
-        };
-        // Old entries end here, outside the lock: a tool's drop is user code.
-        drop(replaced);
-        self.0.changes.send_if_modified(|last| {
-            // Changes may arrive here in another order than they were made.
-            let newer = generation > *last;
-            *last = (*last).max(generation);
-            newer
-        });
-        Ok(answer)
+            Ok(answer)
+        })
     }
 
     pub(crate) fn find(&self, name: &str, scope: Option<&Scope>) -> Option<Arc<ToolEntry>> {
@@ -358,7 +342,7 @@ impl Registry {
 
     /// A number that grows with every change, to wait for changes.
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.0.changes.subscribe()
+        self.0.tools.changes()
     }
 }
 
@@ -369,7 +353,7 @@ impl Catalog for Registry {
     }
 
     fn generation(&self) -> u64 {
-        self.0.generation.load(Ordering::Acquire)
+        self.0.tools.generation()
     }
 
     fn has_finalizers(&self) -> bool {
@@ -396,7 +380,7 @@ pub(crate) fn entry_of(definition: Arc<dyn Definition>) -> Option<Arc<ToolEntry>
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
-            .field("tools", &self.0.tools.load().global().names().count())
+            .field("tools", &self.0.tools.load().global().all().count())
             .field("scopes", &self.scopes())
             .finish_non_exhaustive()
     }

@@ -30,6 +30,7 @@ pub(super) fn unknown<'a>(name: &str, visible: impl Iterator<Item = &'a str>) ->
 
 fn near<'a>(name: &str, visible: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = plain(name);
+    let wanted_letters = Letters::of(&wanted);
     let mut alike: Vec<(f64, &str)> = visible
         .filter_map(|known| {
             let plain = plain(known);
@@ -37,8 +38,10 @@ fn near<'a>(name: &str, visible: impl Iterator<Item = &'a str>) -> Vec<&'a str> 
             let contained = plain.len() >= 3 && wanted.contains(&*plain);
             let score = if contained {
                 0.9
-            } else {
+            } else if wanted_letters.may_be_alike(&Letters::of(&plain)) {
                 strsim::normalized_damerau_levenshtein(&wanted, &plain)
+            } else {
+                return None;
             };
             (score >= ALIKE).then_some((score, known))
         })
@@ -49,6 +52,44 @@ fn near<'a>(name: &str, visible: impl Iterator<Item = &'a str>) -> Vec<&'a str> 
         .take(MAX_NEAR)
         .map(|(_, name)| name)
         .collect()
+}
+
+/// How often each letter occurs, with some thrown together.
+///
+/// Most names can be told apart by this alone, at a fraction of what it costs
+/// to compare them: a model may call what does not exist at any time, and
+/// there may be thousands of tools.
+struct Letters {
+    total: usize,
+    counts: [u16; 32],
+}
+
+impl Letters {
+    fn of(plain: &str) -> Self {
+        let mut letters = Self {
+            total: 0,
+            counts: [0; 32],
+        };
+        for char in plain.chars() {
+            letters.total += 1;
+            let count = &mut letters.counts[char as usize % 32];
+            *count = count.saturating_add(1);
+        }
+        letters
+    }
+
+    /// Whether so few edits may lead from one to the other: an edit adds one
+    /// letter, takes one away, does both, or changes the order.
+    fn may_be_alike(&self, other: &Self) -> bool {
+        let (mut more, mut fewer) = (0_usize, 0_usize);
+        for (a, b) in self.counts.iter().zip(&other.counts) {
+            more += usize::from(a.saturating_sub(*b));
+            fewer += usize::from(b.saturating_sub(*a));
+        }
+        let longest = self.total.max(other.total);
+        // One edit in every four letters is what `ALIKE` comes to.
+        more.max(fewer) * 4 <= longest
+    }
 }
 
 /// Letters and digits only: `Read-File` and `read_file` are the same.

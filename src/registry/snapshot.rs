@@ -1,12 +1,12 @@
 //! One coherent view of all tools.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use toolfall_layers::{Scope, ScopeId};
 
-use super::layer::{Layer, ScopeLayer};
+use super::layer::{Layer, Placed, ScopeLayer};
 use super::mask::{Filter, Mask, RestrictError};
 use super::registration::RegisterError;
 use crate::tool::ToolEntry;
@@ -30,25 +30,30 @@ impl Snapshot {
     /// A nearer tool shadows a farther one, and a scope's masks hide what
     /// comes from farther out, whatever its distance.
     pub(super) fn find(&self, name: &str, scope: Option<&Scope>) -> Option<&Arc<ToolEntry>> {
-        if let Some(scope) = scope
-            && !self.scoped.is_empty()
-        {
-            for scope in scope.chain() {
-                let Some(scoped) = self.scoped.get(&scope.id()) else {
-                    continue;
-                };
+        let scope = scope.filter(|_| !self.scoped.is_empty());
+        let chain = || {
+            let chain = scope.into_iter().flat_map(Scope::chain);
+            chain.map(|scope| self.scoped.get(&scope.id()))
+        };
+        let mut nearer = 0;
+        let mut found = None;
+        for scoped in chain() {
+            if let Some(scoped) = scoped {
                 if scoped.disposed {
                     return None;
                 }
-                if let Some(tool) = scoped.layer.get(name) {
-                    return Some(tool);
-                }
-                if scoped.layer.hides(name) {
-                    return None;
+                found = scoped.layer.get(name);
+                if found.is_some() {
+                    break;
                 }
             }
+            nearer += 1;
         }
-        self.global.get(name)
+        let found = found.or_else(|| self.global.get(name))?;
+        // Only what is nearer than the tool inherits it.
+        let mut inheriting = chain().take(nearer).flatten();
+        let hidden = inheriting.any(|scoped| scoped.layer.hides(found));
+        (!hidden).then_some(&found.what)
     }
 
     /// What `scope` sees: the tools for everybody in the order of their
@@ -60,20 +65,9 @@ impl Snapshot {
             if scoped.disposed {
                 return Vec::new();
             }
-            tools.retain(|tool| !scoped.layer.hides(tool.def.name()));
-            let places: HashMap<&str, usize> = tools
-                .iter()
-                .enumerate()
-                .map(|(place, tool)| (tool.def.name(), place))
-                .collect();
-            for own in scoped.layer.in_order() {
-                match places.get(own.def.name()) {
-                    Some(place) => tools[*place] = own,
-                    None => tools.push(own),
-                }
-            }
+            scoped.layer.apply(&mut tools);
         }
-        tools
+        tools.into_iter().map(|tool| &tool.what).collect()
     }
 
     /// The layers of `scope` and its ancestors that hold something, the
@@ -149,7 +143,7 @@ impl Snapshot {
         filter: &Filter,
     ) -> Result<Arc<Mask>, RestrictError> {
         let order = self.order();
-        let mask = Arc::new(filter.compile(|| self.inherited(scope))?);
+        let mask = Arc::new(filter.compile(&self.inherited(scope))?);
         let layer = self
             .layer(Some(scope))
             .map_err(|Disposed| RestrictError::Disposed {
@@ -159,11 +153,11 @@ impl Snapshot {
         Ok(mask)
     }
 
-    /// The names that `scope` would inherit if there were no masks.
-    fn inherited(&self, scope: &Scope) -> BTreeSet<&str> {
+    /// What `scope` would inherit if there were no masks and no shadows.
+    fn inherited(&self, scope: &Scope) -> Vec<&Placed> {
         let above = self.chain(scope.parent());
-        let scoped = above.into_iter().flat_map(|scoped| scoped.layer.names());
-        self.global.names().chain(scoped).collect()
+        let scoped = above.into_iter().flat_map(|scoped| scoped.layer.all());
+        self.global.all().chain(scoped).collect()
     }
 
     /// Takes something out of a layer; an empty layer is no layer.

@@ -38,6 +38,7 @@ mod driver;
 mod input;
 mod parallel;
 mod slots;
+mod sync;
 
 use std::fmt;
 use std::num::NonZeroUsize;

@@ -3,12 +3,9 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use futures_util::task::AtomicWaker;
-use toolfall_layers::panic::catch;
+use super::sync::{Arc, AtomicBool, AtomicWaker, Mutex, MutexGuard, Ordering, PoisonError, catch};
 
 /// Which places want to be polled.
 #[derive(Default)]
@@ -148,6 +145,7 @@ impl<F: Future> Slots<F> {
         }
         poll
     }
+
     /// Lets go of the future in `place`, if it is still there.
     pub(super) fn clear(&mut self, place: usize) {
         // Dropping it is user code.

@@ -27,11 +27,9 @@
 //! ```
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use futures_util::task::AtomicWaker;
+use crate::sync::{Arc, AtomicBool, AtomicU8, AtomicWaker, Ordering};
 
 /// How far a call has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

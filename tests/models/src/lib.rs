@@ -1,0 +1,1 @@
+//! Nothing: see the tests, and `Cargo.toml` for what they are.
