@@ -71,6 +71,7 @@
 //! these, except here": it is a calculation on names, and what it lets
 //! through becomes a mask.
 
+mod catalog;
 mod layer;
 mod mask;
 mod near;
@@ -81,16 +82,16 @@ mod reserved;
 mod restriction_set;
 mod snapshot;
 mod sync;
+mod views;
 
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::Value;
 use tokio::sync::watch;
-use toolfall_layers::{CallView, Catalog, Definition, Scope, ScopeId, ToolOutcome};
+use toolfall_layers::{Catalog, Definition as _, Scope, ScopeId};
 
+pub(crate) use self::catalog::entry_of;
 use self::layer::Layer;
 pub use self::mask::{Filter, RestrictError};
 pub use self::order::{OrderError, ToolOrder};
@@ -98,8 +99,8 @@ use self::published::Published;
 pub use self::registration::{RegisterError, Registration};
 pub use self::restriction_set::RestrictionSet;
 use self::snapshot::Snapshot;
-use crate::CallRequest;
-use crate::tool::{ExecutionMode, ToolDef, ToolEntry};
+pub use self::views::ToolSchema;
+use crate::tool::{ToolDef, ToolEntry};
 
 /// A live set of tools. Cheap to clone; clones share the tools.
 #[derive(Clone)]
@@ -117,17 +118,6 @@ impl Default for Registry {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// What a model is told of a tool; nothing else is.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct ToolSchema {
-    /// The name to call.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// The schema of the arguments.
-    pub parameters: Value,
 }
 
 impl Registry {
@@ -277,64 +267,6 @@ impl Registry {
         })
     }
 
-    pub(crate) fn find(&self, name: &str, scope: Option<&Scope>) -> Option<Arc<ToolEntry>> {
-        self.0.tools.load().find(name, scope).cloned()
-    }
-
-    /// Whether a caller in `scope` sees a tool of that name.
-    pub fn contains(&self, name: &str, scope: Option<&Scope>) -> bool {
-        self.find(name, scope).is_some()
-    }
-
-    /// The definition of a tool, as a caller in `scope` sees it.
-    pub fn get(&self, name: &str, scope: Option<&Scope>) -> Option<ToolDef> {
-        self.find(name, scope).map(|entry| entry.def.clone())
-    }
-
-    /// The names that a caller in `scope` sees: those for everybody in the
-    /// order of registration, then those of the farthest scope that it is
-    /// nested in, its own last. A name that shadows another stands in the
-    /// other's place.
-    pub fn names(&self, scope: Option<&Scope>) -> Vec<String> {
-        let tools = self.0.tools.load();
-        let visible = tools.visible(scope).into_iter();
-        visible.map(|tool| tool.def.name().to_owned()).collect()
-    }
-
-    /// How many scopes hold tools or masks.
-    pub fn scopes(&self) -> usize {
-        self.0.tools.load().scopes()
-    }
-
-    /// What a model in `scope` is told, sorted by name: independent of the
-    /// order of registration.
-    pub fn schemas(&self, scope: Option<&Scope>) -> Vec<ToolSchema> {
-        let tools = self.0.tools.load();
-        let mut schemas: Vec<ToolSchema> = tools
-            .visible(scope)
-            .into_iter()
-            .map(|entry| ToolSchema {
-                name: entry.def.name().to_owned(),
-                description: entry.def.description().to_owned(),
-                parameters: entry.def.parameters().clone(),
-            })
-            .collect();
-        schemas.sort_by(|a, b| a.name.cmp(&b.name));
-        schemas
-    }
-
-    /// Whether `request` may overlap with other calls of its batch, as things
-    /// are now. Unknown tools and arguments that do not validate may not.
-    pub fn mode(&self, request: &CallRequest) -> ExecutionMode {
-        match (
-            self.find(request.name(), request.scope()),
-            request.arguments(),
-        ) {
-            (Some(entry), Ok(arguments)) => entry.mode(arguments),
-            _ => ExecutionMode::Exclusive,
-        }
-    }
-
     /// The registry as the result stage takes it.
     pub fn catalog(&self) -> Arc<dyn Catalog> {
         Arc::new(self.clone())
@@ -344,37 +276,6 @@ impl Registry {
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.0.tools.changes()
     }
-}
-
-impl Catalog for Registry {
-    fn resolve(&self, call: &CallView) -> Option<Arc<dyn Definition>> {
-        let entry = self.find(call.name(), call.scope())?;
-        Some(entry)
-    }
-
-    fn generation(&self) -> u64 {
-        self.0.tools.generation()
-    }
-
-    fn has_finalizers(&self) -> bool {
-        self.0.finalizers.load(Ordering::Acquire)
-    }
-
-    fn has_budgets(&self) -> bool {
-        self.0.budgets.load(Ordering::Acquire)
-    }
-
-    fn unknown(&self, call: &CallView) -> ToolOutcome {
-        let tools = self.0.tools.load();
-        let visible = tools.visible(call.scope());
-        near::unknown(call.name(), visible.iter().map(|tool| tool.def.name()))
-    }
-}
-
-/// The registered tool behind a definition that a registry handed out.
-pub(crate) fn entry_of(definition: Arc<dyn Definition>) -> Option<Arc<ToolEntry>> {
-    let any: Arc<dyn Any + Send + Sync> = definition;
-    any.downcast().ok()
 }
 
 impl fmt::Debug for Registry {
