@@ -10,6 +10,7 @@
 //! - [`policy`] and [`approval`]: who may call what, and who is asked.
 //! - [`permission`]: presets and the approval policy of a session.
 //! - [`session`]: the durable record, its recovery and its checker.
+//! - [`retain`]: output within a budget.
 //! - [`wire`] and [`pairing`]: providers' messages.
 //! - [`layers`]: the contract, for custom layers.
 //!
@@ -60,6 +61,7 @@ pub mod policy;
 pub mod registry;
 #[cfg(feature = "workspace")]
 pub mod replay;
+pub mod retain;
 pub mod scheduler;
 pub mod schema;
 pub mod session;
