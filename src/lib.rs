@@ -65,6 +65,7 @@ pub mod retain;
 pub mod scheduler;
 pub mod schema;
 pub mod session;
+pub mod spill;
 pub mod tool;
 pub mod tool_service;
 pub mod wire;
