@@ -46,6 +46,10 @@ fn retained(chunks: &[&[u8]], rounds: usize, mut retainer: TextRetainer) {
     );
 }
 
+fn both(size: usize) -> TextRetainer {
+    TextRetainer::head_and_tail(size / 2, size / 2)
+}
+
 fn main() {
     let quick = std::env::args().any(|option| option == "--test");
     let (tries, total) = if quick { (1, 1 << 20) } else { (15, 1 << 30) };
@@ -63,13 +67,7 @@ fn main() {
             &|| copied(&chunks, rounds, size),
             &|| retained(&chunks, rounds, TextRetainer::head(size)),
             &|| retained(&chunks, rounds, TextRetainer::tail(size)),
-            &|| {
-                retained(
-                    &chunks,
-                    rounds,
-                    TextRetainer::head_and_tail(size / 2, size / 2),
-                )
-            },
+            &|| retained(&chunks, rounds, both(size)),
         ];
         let mut best = [f64::MAX; 4];
         for _ in 0..tries {

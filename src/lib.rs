@@ -10,7 +10,7 @@
 //! - [`policy`] and [`approval`]: who may call what, and who is asked.
 //! - [`permission`]: presets and the approval policy of a session.
 //! - [`session`]: the durable record, its recovery and its checker.
-//! - [`retain`]: output within a budget.
+//! - [`retain`] and [`spill`]: output within a budget, and where the rest goes.
 //! - [`wire`] and [`pairing`]: providers' messages.
 //! - [`layers`]: the contract, for custom layers.
 //!

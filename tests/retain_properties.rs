@@ -82,7 +82,7 @@ proptest! {
             source.clone()
         } else {
             let end = (0..=head).rfind(|at| source.is_char_boundary(*at)).unwrap();
-            let start = (source.len() - tail..).find(|at| source.is_char_boundary(*at)).unwrap();
+            let start = (source.len() - tail..=source.len()).find(|at| source.is_char_boundary(*at)).unwrap();
             format!("{}{}", &source[..end], &source[start..])
         };
         prop_assert_eq!(kept.text.len() as u64, kept.kept_bytes);

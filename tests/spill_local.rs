@@ -334,11 +334,11 @@ async fn saves_at_the_same_time_do_not_meet() {
         saves.spawn(async move { (save.await, content) });
     }
     let (mut paths, mut full) = (BTreeSet::new(), 0);
-    for (saved, content) in saves.join_all().await {
-        match saved {
-            Ok(saved) => {
-                assert_eq!(fs::read_to_string(&saved.locator).unwrap(), content);
-                assert!(paths.insert(saved.locator));
+    for (result, content) in saves.join_all().await {
+        match result {
+            Ok(kept) => {
+                assert_eq!(fs::read_to_string(&kept.locator).unwrap(), content);
+                assert!(paths.insert(kept.locator));
             }
             Err(_) => full += 1,
         }

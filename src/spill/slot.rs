@@ -21,7 +21,9 @@ use crate::BoxError;
 /// # Ok::<(), toolfall::BoxError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct SpillSlot(Arc<Mutex<Option<Arc<dyn SpillStore>>>>);
+pub struct SpillSlot(Arc<Place>);
+
+type Place = Mutex<Option<Arc<dyn SpillStore>>>;
 
 /// There is a store already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -91,7 +93,7 @@ impl fmt::Debug for SpillSlot {
 /// Keeps a store in its place; dropping it takes the store away.
 #[must_use = "dropping the mount takes the store away"]
 #[derive(Debug)]
-pub struct SpillMount(Option<Weak<Mutex<Option<Arc<dyn SpillStore>>>>>);
+pub struct SpillMount(Option<Weak<Place>>);
 
 impl SpillMount {
     /// Leaves the store there for as long as the place lives.

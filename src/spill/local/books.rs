@@ -81,7 +81,7 @@ fn count(root: &Path, age: Option<Duration>, now: SystemTime) -> Counted {
         let (mut removed, mut left) = (false, false);
         for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
             // Of the entry itself, not of what a link leads to.
-            let found = file.metadata().ok().filter(|it| it.is_file());
+            let found = file.metadata().ok().filter(fs::Metadata::is_file);
             let Some(found) = found.filter(|_| named(&file, is_file_name)) else {
                 left = true;
                 continue;

@@ -21,6 +21,7 @@ pub(super) fn builder() -> DirBuilder {
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
+    #[cfg(unix)]
     found: Metadata,
 }
 
@@ -46,7 +47,11 @@ impl Folder {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
                 .map_err(LocalSpillError::io("protect", &path))?;
         }
-        Ok(Self { path, found })
+        Ok(Self {
+            path,
+            #[cfg(unix)]
+            found,
+        })
     }
 
     /// Makes an empty file that was not there; a link that is there fails.
