@@ -52,7 +52,7 @@ fn both(size: usize) -> TextRetainer {
 
 fn main() {
     let quick = std::env::args().any(|option| option == "--test");
-    let (tries, total) = if quick { (1, 1 << 20) } else { (15, 1 << 30) };
+    let (tries, total) = if quick { (1, 1 << 20) } else { (40, 1 << 30) };
     let source = vec![b'x'; SOURCE];
     let chunks: Vec<&[u8]> = source.chunks(CHUNK).collect();
     let rounds = total / SOURCE;
