@@ -10,6 +10,7 @@
 //! - [`policy`] and [`approval`]: who may call what, and who is asked.
 //! - [`permission`]: presets and the approval policy of a session.
 //! - [`session`]: the durable record, its recovery and its checker.
+//! - [`retain`] and [`spill`]: output within a budget, and where the rest goes.
 //! - [`wire`] and [`pairing`]: providers' messages.
 //! - [`layers`]: the contract, for custom layers.
 //!
@@ -60,9 +61,11 @@ pub mod policy;
 pub mod registry;
 #[cfg(feature = "workspace")]
 pub mod replay;
+pub mod retain;
 pub mod scheduler;
 pub mod schema;
 pub mod session;
+pub mod spill;
 pub mod tool;
 pub mod tool_service;
 pub mod wire;

@@ -1,8 +1,8 @@
 //! Reading a program's output, bounded.
 
-use std::collections::VecDeque;
-
 use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use crate::retain::{RetainedText, TextRetainer};
 
 /// What was read of one stream.
 #[derive(Debug, Default)]
@@ -26,33 +26,52 @@ pub(super) async fn head(stream: impl AsyncRead + Unpin, limit: usize, output: &
     }
 }
 
-/// Reads until the end and keeps the last `limit` bytes.
-pub(super) async fn tail(
-    mut stream: impl AsyncRead + Unpin,
-    limit: usize,
-    kept: &mut VecDeque<u8>,
-    more: &mut bool,
-) {
+/// Reads until the end into `kept`; it counts as incomplete until the end was
+/// reached, so also where the future is dropped before.
+pub(super) async fn drain(mut stream: impl AsyncRead + Unpin, kept: &mut Drained) {
     let mut piece = vec![0; 8 << 10];
     loop {
         match stream.read(&mut piece).await {
-            Ok(0) | Err(_) => return,
-            Ok(count) => {
-                kept.extend(&piece[..count]);
-                if kept.len() > limit {
-                    kept.drain(..kept.len() - limit);
-                    *more = true;
-                }
+            Ok(0) => {
+                kept.ended = true;
+                return;
             }
+            Ok(count) => {
+                kept.retainer.push(&piece[..count]);
+            }
+            Err(_) => return,
         }
+    }
+}
+
+/// What was read of a stream whose end is kept.
+#[derive(Debug)]
+pub(super) struct Drained {
+    retainer: TextRetainer,
+    ended: bool,
+}
+
+impl Drained {
+    /// Nothing yet, of which the last `limit` bytes are kept.
+    pub(super) const fn tail(limit: usize) -> Self {
+        Self {
+            retainer: TextRetainer::tail(limit),
+            ended: false,
+        }
+    }
+
+    pub(super) fn finish(mut self) -> RetainedText {
+        if !self.ended {
+            self.retainer.mark_incomplete();
+        }
+        self.retainer.finish()
     }
 }
 
 /// The text of what was kept, for a message; at most `chars` characters, the
 /// last ones, without control characters but line breaks and tabs.
-pub(super) fn shown(kept: &[u8], more: bool, chars: usize) -> String {
-    let text = String::from_utf8_lossy(kept);
-    let text = text.trim();
+pub(super) fn shown(kept: &RetainedText, chars: usize) -> String {
+    let text = kept.text.trim();
     let count = text.chars().count();
     let tail: String = text
         .chars()
@@ -63,7 +82,7 @@ pub(super) fn shown(kept: &[u8], more: bool, chars: usize) -> String {
             char => char,
         })
         .collect();
-    if more || count > chars {
+    if kept.truncated || count > chars {
         format!("…{tail}")
     } else {
         tail

@@ -1,6 +1,5 @@
 //! One run of a program: started, fed, read, ended.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::future::Future;
 use std::path::PathBuf;
@@ -12,7 +11,8 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::group::Group;
-use super::output::{Output, head, tail};
+use super::output::{Drained, Output, drain, head};
+use crate::retain::RetainedText;
 
 /// So long the end of the output of a program that has ended is waited for.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
@@ -63,10 +63,8 @@ pub(crate) enum Ended {
 pub(crate) struct Finished {
     pub(crate) ended: Ended,
     pub(crate) stdout: Vec<u8>,
-    /// The last bytes of standard error.
-    pub(crate) stderr: Vec<u8>,
-    /// There was more on standard error.
-    pub(crate) stderr_more: bool,
+    /// The end of standard error.
+    pub(crate) stderr: RetainedText,
 }
 
 /// Runs the program with `input` on its standard input until it ends, writes
@@ -84,7 +82,7 @@ pub(crate) async fn run(
 ) -> std::io::Result<Finished> {
     let mut group = Group::start(&mut command(spec))?;
     let mut stdout = Output::default();
-    let (mut stderr, mut stderr_more) = (VecDeque::new(), false);
+    let mut stderr = Drained::tail(spec.stderr_limit);
     let pipes = (
         group.child.stdin.take(),
         group.child.stdout.take(),
@@ -103,14 +101,13 @@ pub(crate) async fn run(
             head(out, spec.stdout_limit, &mut stdout).await;
             stdout.more
         };
-        let drain = tail(err, spec.stderr_limit, &mut stderr, &mut stderr_more);
+        let drain = drain(err, &mut stderr);
         supervise(&mut group, spec.grace, stop, feed, read, drain).await
     };
     Ok(Finished {
         ended,
         stdout: stdout.bytes,
-        stderr: stderr.into(),
-        stderr_more,
+        stderr: stderr.finish(),
     })
 }
 

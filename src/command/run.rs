@@ -44,7 +44,7 @@ pub(super) async fn run(
         )),
         Ended::Exited(Ok(status)) if status.success() => answer(&finished.stdout),
         Ended::Exited(Ok(status)) => {
-            let said = shown(&finished.stderr, finished.stderr_more, SHOWN);
+            let said = shown(&finished.stderr, SHOWN);
             let said = if said.is_empty() {
                 "it wrote nothing on standard error".to_owned()
             } else {

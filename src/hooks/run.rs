@@ -94,19 +94,19 @@ pub(super) async fn run(
     let output = match finished {
         Err(error) => HookOutput::failed(HookFault::NotStarted(error.to_string()), ""),
         Ok(finished) => {
-            let stderr = String::from_utf8_lossy(&finished.stderr);
+            let stderr = &finished.stderr.text;
             match finished.ended {
                 Ended::Stopped if timed_out => {
-                    HookOutput::failed(HookFault::TimedOut(timeout), &stderr)
+                    HookOutput::failed(HookFault::TimedOut(timeout), stderr)
                 }
                 Ended::Stopped => HookOutput::default(),
                 Ended::TooMuch => {
-                    HookOutput::failed(HookFault::TooMuchOutput(spec.stdout_limit), &stderr)
+                    HookOutput::failed(HookFault::TooMuchOutput(spec.stdout_limit), stderr)
                 }
-                Ended::Exited(Err(_)) => HookOutput::failed(HookFault::NoExitCode, &stderr),
+                Ended::Exited(Err(_)) => HookOutput::failed(HookFault::NoExitCode, stderr),
                 Ended::Exited(Ok(status)) => match status.code() {
-                    None => HookOutput::failed(HookFault::NoExitCode, &stderr),
-                    code => answer(hook.point, dialect, code, &finished.stdout, &stderr),
+                    None => HookOutput::failed(HookFault::NoExitCode, stderr),
+                    code => answer(hook.point, dialect, code, &finished.stdout, stderr),
                 },
             }
         }

@@ -113,6 +113,47 @@ impl PostDecision {
         self
     }
 
+    /// Shows `content` instead of what this decision lets the model see; what
+    /// else it decides stays. A block and a new value stand as they are.
+    ///
+    /// For a policy around others, which delegates first.
+    ///
+    /// ```
+    /// use toolfall_layers::{ContentBlock, PostDecision};
+    ///
+    /// let shown = vec![ContentBlock::text("the start of it")];
+    /// let decision = PostDecision::accept().showing(shown.clone());
+    /// assert_eq!(decision.content(), Some(&*shown));
+    /// assert_eq!(PostDecision::replace_value(1.into()).showing(shown).content(), None);
+    /// ```
+    pub fn showing(mut self, content: Vec<ContentBlock>) -> Self {
+        if matches!(self.change, Change::Nothing | Change::Content(_)) {
+            self.change = Change::Content(content);
+        }
+        self
+    }
+
+    /// What the model sees instead, where only that is replaced.
+    pub fn content(&self) -> Option<&[ContentBlock]> {
+        match &self.change {
+            Change::Content(content) => Some(content),
+            _ => None,
+        }
+    }
+
+    /// The new value, where the value is replaced.
+    pub const fn value(&self) -> Option<&Value> {
+        match &self.change {
+            Change::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The messages to be delivered after the batch.
+    pub fn contexts(&self) -> &[ContextMessage] {
+        &self.contexts
+    }
+
     /// Whether the outcome is withheld.
     pub const fn is_block(&self) -> bool {
         matches!(self.change, Change::Block(_))
