@@ -10,6 +10,7 @@
 //! - [`policy`] and [`approval`]: who may call what, and who is asked.
 //! - [`permission`]: presets and the approval policy of a session.
 //! - [`session`]: the durable record, its recovery and its checker.
+//! - [`card`]: what people see of calls and results, live and from a log.
 //! - [`retain`] and [`spill`]: output within a budget, and where the rest goes.
 //! - [`wire`] and [`pairing`]: providers' messages.
 //! - [`layers`]: the contract, for custom layers.
@@ -49,6 +50,7 @@
 //! ```
 
 pub mod approval;
+pub mod card;
 #[cfg(all(feature = "workspace", unix))]
 pub mod command;
 #[cfg(all(feature = "workspace", unix))]

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolfall_layers::Scope;
+use toolfall_layers::{Arguments, Scope};
 
 use super::Registry;
 use crate::CallRequest;
+use crate::card::{CallCard, Presented, ResultCard};
 use crate::tool::{ExecutionMode, ToolDef, ToolEntry};
 
 /// What a model is told of a tool; nothing else is.
@@ -33,6 +34,30 @@ impl Registry {
     /// The definition of a tool, as a caller in `scope` sees it.
     pub fn get(&self, name: &str, scope: Option<&Scope>) -> Option<ToolDef> {
         self.find(name, scope).map(|entry| entry.def.clone())
+    }
+
+    /// What a call looks like to people, as the tool that a caller in `scope`
+    /// sees under `name` presents it: none for an unknown tool, for one
+    /// without a presenter, for arguments that its schema refuses. Never
+    /// fails: a presenter that panics makes no card, and a warning.
+    pub fn call_card(
+        &self,
+        name: &str,
+        arguments: &Arguments,
+        scope: Option<&Scope>,
+    ) -> Option<CallCard> {
+        self.find(name, scope)?.call_card(arguments)
+    }
+
+    /// What a result looks like to people; as [`call_card`](Self::call_card).
+    pub fn result_card(
+        &self,
+        name: &str,
+        arguments: &Arguments,
+        result: &Presented<'_>,
+        scope: Option<&Scope>,
+    ) -> Option<ResultCard> {
+        self.find(name, scope)?.result_card(arguments, result)
     }
 
     /// The names that a caller in `scope` sees: those for everybody in the

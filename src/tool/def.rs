@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::Tool;
 use super::body::{ErasedBody, TypedBody};
+use super::present::{PresentCall, PresentResult};
 use crate::{BoxError, CallView, ContentBlock, ToolOutcome};
 
 pub(super) type Render =
@@ -61,6 +62,8 @@ pub struct ToolDef {
     pub(super) render: Option<Arc<Render>>,
     pub(super) meta: Option<Arc<ProjectMeta>>,
     pub(super) finalize: Option<Arc<Finalize>>,
+    pub(super) present_call: Option<Arc<PresentCall>>,
+    pub(super) present_result: Option<Arc<PresentResult>>,
     pub(super) body: Arc<dyn ErasedBody>,
 }
 
@@ -98,6 +101,8 @@ impl ToolDef {
             render: None,
             meta: None,
             finalize: None,
+            present_call: None,
+            present_result: None,
             body,
         }
     }

@@ -51,7 +51,7 @@ impl ToolEntry {
         self.def.body.prepare(self.def.validation, ctx)
     }
 
-    fn judge(&self, arguments: &Arguments) -> Result<(), ToolOutcome> {
+    pub(super) fn judge(&self, arguments: &Arguments) -> Result<(), ToolOutcome> {
         match self.def.validation {
             Validation::FreeText => return Ok(()),
             Validation::Schema | Validation::Decoding => {}

@@ -32,6 +32,7 @@ mod body;
 mod context;
 mod def;
 mod entry;
+mod present;
 
 use std::borrow::Cow;
 use std::future::Future;

@@ -1,0 +1,46 @@
+//! What a presenter sees of a result.
+
+use serde_json::Value;
+
+use crate::session::ResultRecord;
+use crate::{ContentBlock, ToolResult};
+
+/// What a presenter sees of a result: no more than a log keeps of it, so that
+/// a card can be made again from the log alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Presented<'a> {
+    /// What the model reads.
+    pub content: &'a [ContentBlock],
+    /// What [`ToolDef::presentation_meta`](crate::ToolDef::presentation_meta) made.
+    pub meta: Option<&'a Value>,
+    /// Whether the call failed.
+    pub is_error: bool,
+}
+
+impl<'a> Presented<'a> {
+    /// What is to be seen of a result.
+    pub fn of(result: &'a ToolResult) -> Self {
+        Self {
+            content: result.content(),
+            meta: result.meta(),
+            is_error: result.is_error(),
+        }
+    }
+
+    /// What is to be seen of a result that was logged.
+    pub fn of_record(record: &'a ResultRecord) -> Self {
+        Self {
+            content: &record.content,
+            meta: record.meta.as_ref(),
+            is_error: record.is_error,
+        }
+    }
+
+    /// The text, if the content is one block of text and nothing else.
+    pub fn only_text(&self) -> Option<&'a str> {
+        match self.content {
+            [block] => block.as_text(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Presenters: what people see of a tool's calls and results.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use toolfall_layers::Arguments;
+
+use super::{ToolDef, ToolEntry};
+use crate::card::{CallCard, Presented, ResultCard};
+
+pub(super) type PresentCall = dyn Fn(&Arguments) -> Option<CallCard> + Send + Sync;
+pub(super) type PresentResult =
+    dyn Fn(&Arguments, &Presented<'_>) -> Option<ResultCard> + Send + Sync;
+
+impl ToolDef {
+    /// Shows people what a call does, from its arguments alone. Pure: it runs
+    /// whenever a card is wanted, also years later for a log.
+    ///
+    /// `A` is what the arguments decode into, [`Value`](serde_json::Value) to
+    /// take them as they are. Arguments that the schema refuses, or that do
+    /// not decode, have no card. See [`card`](crate::card).
+    pub fn present_call<A: DeserializeOwned>(
+        mut self,
+        present: impl Fn(A) -> Option<CallCard> + Send + Sync + 'static,
+    ) -> Self {
+        self.present_call = Some(Arc::new(move |arguments| present(decode(arguments)?)));
+        self
+    }
+
+    /// Shows people what a call came to, from its arguments and from what a
+    /// log keeps of the result; as [`present_call`](Self::present_call).
+    pub fn present_result<A: DeserializeOwned>(
+        mut self,
+        present: impl Fn(A, &Presented<'_>) -> Option<ResultCard> + Send + Sync + 'static,
+    ) -> Self {
+        self.present_result = Some(Arc::new(move |arguments, result| {
+            present(decode(arguments)?, result)
+        }));
+        self
+    }
+
+    /// Whether calls can have a card.
+    pub const fn presents_calls(&self) -> bool {
+        self.present_call.is_some()
+    }
+
+    /// Whether results can have a card.
+    pub const fn presents_results(&self) -> bool {
+        self.present_result.is_some()
+    }
+}
+
+/// The arguments as `A`. Text that is no JSON gets here only for a tool that
+/// takes free text, as a string.
+fn decode<A: DeserializeOwned>(arguments: &Arguments) -> Option<A> {
+    if arguments.malformed().is_some() {
+        return A::deserialize(arguments.value()).ok();
+    }
+    arguments.decode().ok()
+}
+
+impl ToolEntry {
+    /// The card of a call, if the tool makes one.
+    pub(crate) fn call_card(&self, arguments: &Arguments) -> Option<CallCard> {
+        let present = self.def.present_call.as_ref()?;
+        self.contained("present_call", arguments, || present(arguments))
+    }
+
+    /// The card of a result, if the tool makes one.
+    pub(crate) fn result_card(
+        &self,
+        arguments: &Arguments,
+        result: &Presented<'_>,
+    ) -> Option<ResultCard> {
+        let present = self.def.present_result.as_ref()?;
+        self.contained("present_result", arguments, || present(arguments, result))
+    }
+
+    /// Runs a presenter on arguments that pass. A card is never worth a call.
+    fn contained<T>(
+        &self,
+        what: &'static str,
+        arguments: &Arguments,
+        present: impl FnOnce() -> Option<T>,
+    ) -> Option<T> {
+        let made = toolfall_layers::panic::catch(|| {
+            self.judge(arguments).ok()?;
+            present()
+        });
+        made.unwrap_or_else(|panic| {
+            tracing::warn!(tool = self.def.name(), %panic, "{what} panicked");
+            None
+        })
+    }
+}
