@@ -44,21 +44,6 @@ pub fn hunks(path: &str, old: &str, new: &str) -> Vec<DiffEntry> {
         .collect()
 }
 
-/// As many of the changes, from the first on, as take at most `bytes` of
-/// text. What is left out of a diff is not seen to be missing, so a caller
-/// says it elsewhere or shows none.
-pub fn within(mut diffs: Vec<DiffEntry>, bytes: usize) -> Vec<DiffEntry> {
-    let mut used = 0_usize;
-    let kept = diffs.iter().take_while(|diff| {
-        let old = diff.old_text.as_ref().map_or(0, String::len);
-        used = used.saturating_add(diff.path.len() + old + diff.new_text.len());
-        used <= bytes
-    });
-    let kept = kept.count();
-    diffs.truncate(kept);
-    diffs
-}
-
 /// What became of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {

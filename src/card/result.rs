@@ -1,12 +1,13 @@
 //! What a result looks like.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::narrow::{some, there};
 use crate::ContentBlock;
 
 /// One change of one file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DiffEntry {
     /// The file.

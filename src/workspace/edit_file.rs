@@ -6,7 +6,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
+use super::cards;
 use super::error::FileError;
+use crate::card::DiffEntry;
 use crate::{BoxError, ContentBlock, ToolContext, ToolDef, tool_fn};
 
 /// So many places of an ambiguous passage are told.
@@ -33,11 +35,13 @@ struct Edited {
     line: usize,
     /// The file's size now, in bytes.
     bytes: usize,
+    /// What changed, with the lines around it; nothing if that is too much.
+    diffs: Vec<DiffEntry>,
 }
 
 pub(super) fn tool(workspace: &Workspace) -> ToolDef {
     let workspace = workspace.clone();
-    tool_fn(
+    let tool = tool_fn(
         "edit_file",
         "Replaces one passage of a text file of the workspace. The passage must stand in the file \
          exactly once.",
@@ -48,7 +52,8 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
         },
     )
     .edits()
-    .render(render)
+    .render(render);
+    cards::edit_file(tool)
 }
 
 fn edit(
@@ -74,6 +79,7 @@ fn edit(
     Ok(Edited {
         line: line_of(&text, at),
         bytes: edited.len(),
+        diffs: cards::changes(&args.path, &text, &edited),
         path: args.path,
     })
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
+use super::cards;
 use super::error::FileError;
 use super::walk::path_glob;
 use crate::{BoxError, ContentBlock, ToolContext, ToolDef, tool_fn};
@@ -37,7 +38,7 @@ struct Found {
 
 pub(super) fn tool(workspace: &Workspace) -> ToolDef {
     let workspace = workspace.clone();
-    tool_fn(
+    let tool = tool_fn(
         "glob",
         "Finds files of the workspace by a glob on their path. Ignored files (.gitignore) are left \
          out.",
@@ -49,7 +50,8 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
     )
     .render(render)
     .parallel()
-    .repeatable()
+    .repeatable();
+    cards::glob(tool)
 }
 
 fn find(

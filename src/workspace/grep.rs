@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
+use super::cards;
 use super::error::FileError;
 use super::text::cut;
 use super::walk::path_glob;
@@ -61,7 +62,7 @@ struct Found {
 
 pub(super) fn tool(workspace: &Workspace) -> ToolDef {
     let workspace = workspace.clone();
-    tool_fn(
+    let tool = tool_fn(
         "grep",
         "Searches the workspace's text files for a regular expression, line by line. Ignored files \
          (.gitignore) and binary files are left out.",
@@ -73,7 +74,8 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
     )
     .render(render)
     .parallel()
-    .repeatable()
+    .repeatable();
+    cards::grep(tool)
 }
 
 fn search(

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
+use super::cards;
 use super::error::FileError;
 use crate::{BoxError, ContentBlock, ToolContext, ToolDef, tool_fn};
 
@@ -44,7 +45,7 @@ struct Listing {
 
 pub(super) fn tool(workspace: &Workspace) -> ToolDef {
     let workspace = workspace.clone();
-    tool_fn(
+    let tool = tool_fn(
         "list_dir",
         "Lists a folder of the workspace: names, kinds and sizes. Does not look into folders.",
         move |args: Args, ctx: ToolContext| {
@@ -55,7 +56,8 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
     )
     .render(render)
     .parallel()
-    .repeatable()
+    .repeatable();
+    cards::list_dir(tool)
 }
 
 fn list(

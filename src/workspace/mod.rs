@@ -45,6 +45,7 @@
 //! ```
 
 mod atomic;
+mod cards;
 mod edit_file;
 mod error;
 mod glob;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Workspace;
+use super::cards;
 use super::error::FileError;
 use super::text::cut;
 use crate::{BoxError, ContentBlock, ToolContext, ToolDef, tool_fn};
@@ -38,9 +39,12 @@ struct Window {
     total_lines: usize,
 }
 
+/// What is shown of a file without a line.
+pub(super) const EMPTY: &str = "(the file is empty)";
+
 pub(super) fn tool(workspace: &Workspace) -> ToolDef {
     let workspace = workspace.clone();
-    tool_fn(
+    let tool = tool_fn(
         "read_file",
         "Reads a text file of the workspace, or a window of its lines. Each line comes with its \
          number.",
@@ -52,7 +56,8 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
     )
     .render(render)
     .parallel()
-    .repeatable()
+    .repeatable();
+    cards::read_file(tool)
 }
 
 fn read(workspace: &Workspace, args: Args) -> Result<Window, FileError> {
@@ -97,7 +102,7 @@ fn read(workspace: &Workspace, args: Args) -> Result<Window, FileError> {
 fn render(value: &Value) -> Result<Vec<ContentBlock>, BoxError> {
     let window = Window::deserialize(value)?;
     if window.lines.is_empty() {
-        return Ok(vec![ContentBlock::text("(the file is empty)")]);
+        return Ok(vec![ContentBlock::text(EMPTY)]);
     }
     let mut text = String::new();
     let mut number = window.first_line;

@@ -8,7 +8,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
+use super::cards;
 use super::error::FileError;
+use crate::card::DiffEntry;
 use crate::{BoxError, ContentBlock, ToolContext, ToolDef, tool_fn};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -31,11 +33,14 @@ struct Written {
     bytes: usize,
     /// Whether there was a file before.
     replaced: bool,
+    /// What changed in a text that was there before, with the lines around
+    /// it; nothing if that is too much.
+    diffs: Vec<DiffEntry>,
 }
 
 pub(super) fn tool(workspace: &Workspace) -> ToolDef {
     let workspace = workspace.clone();
-    tool_fn(
+    let tool = tool_fn(
         "write_file",
         "Writes a text file of the workspace: makes it, or replaces all of it.",
         move |args: Args, ctx: ToolContext| {
@@ -45,7 +50,8 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
         },
     )
     .edits()
-    .render(render)
+    .render(render);
+    cards::write_file(tool)
 }
 
 fn write(
@@ -67,9 +73,12 @@ fn write(
     if cancelled.is_cancelled() {
         return Err(FileError::cancelled());
     }
+    // What cannot be read is shown as if nothing had been there.
+    let before = workspace.read_text(&args.path).unwrap_or_default();
     let replaced = workspace.replace(&args.path, &target, &args.content)?;
     Ok(Written {
         bytes: args.content.len(),
+        diffs: cards::changes(&args.path, &before, &args.content),
         path: args.path,
         replaced,
     })
