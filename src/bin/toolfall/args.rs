@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Check a session log: one result for every call, in order.
     Check(Check),
+    /// Show the calls of a session log and their results again.
+    Show(Show),
     /// Print the JSON Schema of toolfall.toml, for editors and other checks.
     ConfigSchema,
 }
@@ -122,4 +124,22 @@ pub(crate) struct Check {
     /// Print nothing; the exit status tells.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// Arguments of `toolfall show`.
+#[derive(Debug, Parser)]
+#[command(after_help = "\
+Nothing runs. The file tools' results are shown as `run` shows them on a terminal: diffs, windows \
+of lines, matches by file; any other by its content.
+
+Exit status: 0 when all of it was shown, 1 when the output could not be written, 2 when the log \
+cannot be read.")]
+pub(crate) struct Show {
+    /// The session log.
+    #[arg(value_name = "LOG")]
+    pub(crate) log: PathBuf,
+
+    /// Print JSON Lines, with the cards in them.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

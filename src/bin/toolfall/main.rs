@@ -1,15 +1,16 @@
 //! `toolfall`: runs batches of tool calls through the pipeline, checks the
-//! logs that this leaves, and prints the schema of its configuration.
+//! logs that this leaves, shows them again, and prints the schema of its
+//! configuration.
 //!
 //! # Exit status
 //!
-//! | status | `run` | `check` |
-//! |---|---|---|
-//! | 0 | every call has its result, whatever it is | every call has exactly one result, in order |
-//! | 1 | the log or the output could not be written | it has not |
-//! | 2 | bad input: arguments, configuration, batch, log | the log cannot be read |
-//! | 3 | a budget or a person ended the run; what was begun has its results | |
-//! | 130 | cancelled by Ctrl-C or `TERM`; every call still has its result | |
+//! | status | `run` | `check` | `show` |
+//! |---|---|---|---|
+//! | 0 | every call has its result, whatever it is | every call has exactly one result, in order | it was shown |
+//! | 1 | the log or the output could not be written | it has not | the output could not be written |
+//! | 2 | bad input: arguments, configuration, batch, log | the log cannot be read | the log cannot be read |
+//! | 3 | a budget or a person ended the run; what was begun has its results | | |
+//! | 130 | cancelled by Ctrl-C or `TERM`; every call still has its result | | |
 
 mod args;
 mod check;
@@ -21,6 +22,7 @@ mod prompt;
 mod render;
 mod run;
 mod screen;
+mod show;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
     let done = match args.command {
         Command::Run(args) => on_runtime(args),
         Command::Check(args) => check::check(&args),
+        Command::Show(args) => show::show(&args),
         Command::ConfigSchema => config_schema(),
     };
     match done {

@@ -1,22 +1,25 @@
 //! What is printed of a result: for people, or as JSON Lines.
 
+mod card;
 mod ended;
+mod human;
 mod line;
 
 use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 
 use crossterm::style::Stylize as _;
 use serde::Serialize;
 use toolfall::layers::printable;
 use toolfall::scheduler::BatchEnd;
-use toolfall::{ContentBlock, DecidedBy, FailureKind, ToolResult};
+use toolfall::{FailureKind, ToolResult};
 
 pub(crate) use self::ended::{Ended, Ending};
+use self::human::block;
+pub(crate) use self::human::{Cards, Seen, unanswered};
 use self::line::{ApartLine, EndLine, Failure, LeftOutLine, Line, SummaryLine};
 use crate::input::{Apart, Batch, Call};
 
-/// So many lines of a result are shown to people.
-const LINES: usize = 12;
 /// So many characters of arguments, and of a line, are shown to people.
 const ARGUMENTS: usize = 100;
 const LINE: usize = 200;
@@ -35,6 +38,13 @@ pub(crate) enum Form {
     Human { colours: bool },
     /// One JSON object a line.
     Json,
+}
+
+/// Whether standard output takes colours: a terminal whose user has not said
+/// otherwise.
+pub(crate) fn colours() -> bool {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stdout().is_terminal() && !plain
 }
 
 /// What a run came to.
@@ -93,7 +103,7 @@ impl Form {
         }
     }
 
-    /// A call with its result.
+    /// A call with its result; JSON's readers make cards of their own.
     pub(crate) fn result(
         self,
         batch: &Batch,
@@ -101,9 +111,10 @@ impl Form {
         call: &Call,
         result: &ToolResult,
         through: &Through,
+        cards: impl FnOnce() -> Cards,
     ) -> String {
         match self {
-            Self::Human { colours } => human(call, result, colours),
+            Self::Human { colours } => Seen::live(call, result).text(&cards(), colours),
             Self::Json => json(&Line {
                 r#type: "result",
                 batch: &batch.label,
@@ -188,64 +199,6 @@ fn apart(batch: &Batch, call: &Apart) -> String {
         call_id: call.id.as_deref(),
         name: call.name.as_deref(),
     })
-}
-
-fn human(call: &Call, result: &ToolResult, colours: bool) -> String {
-    let (mark, note) = match result.kind() {
-        None => ("✓", None),
-        Some(FailureKind::Denied) => {
-            let note = match result.decided_by() {
-                Some(DecidedBy::Nobody) | None => "denied: nobody could be asked".to_owned(),
-                Some(by) => format!("denied by {by}"),
-            };
-            ("⊘", Some(note))
-        }
-        Some(kind) => {
-            let code = result.code().map(str::to_owned);
-            ("✗", Some(code.unwrap_or_else(|| kind.as_str().to_owned())))
-        }
-    };
-    let mark = match (colours, mark) {
-        (false, mark) => mark.to_owned(),
-        (true, "✓") => mark.green().to_string(),
-        (true, "⊘") => mark.yellow().to_string(),
-        (true, _) => mark.red().to_string(),
-    };
-    let name = safe(&call.name, LINE);
-    let name = if colours {
-        name.bold().to_string()
-    } else {
-        name
-    };
-    let mut text = format!("  {mark} {name} {}", safe(&call.arguments, ARGUMENTS));
-    if let Some(note) = note {
-        let _ = write!(text, "  [{}]", safe(&note, LINE));
-    }
-    let _ = writeln!(text, "\n      {}", block(result.content()));
-    text
-}
-
-/// Content for people: indented, bounded, without control characters.
-fn block(content: &[ContentBlock]) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    let mut more = 0;
-    for part in content {
-        let text = match part.as_text() {
-            Some(text) => text.to_owned(),
-            None => format!("({})", part.kind()),
-        };
-        for line in text.lines() {
-            if lines.len() < LINES {
-                lines.push(safe(line, LINE));
-            } else {
-                more += 1;
-            }
-        }
-    }
-    if more > 0 {
-        lines.push(format!("… ({more} more lines)"));
-    }
-    lines.join("\n      ")
 }
 
 /// Text that can do nothing to a terminal, on one line, cut after `limit`

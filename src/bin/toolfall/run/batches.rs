@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use serde_json::json;
+use toolfall::card::Presented;
 use toolfall::pipeline::PipelineService;
 use toolfall::replay::{Replay, Unrecorded};
 use toolfall::session::SessionRecorder;
 use toolfall::{
-    BatchEvent, CallRequest, FailureKind, Registration, Registry, Scheduler, ToolResult,
+    Arguments, BatchEvent, CallRequest, FailureKind, Registration, Registry, Scheduler, Scope,
+    ToolResult,
 };
 
 use super::agents::Agents;
@@ -17,9 +19,9 @@ use super::noted::Noted;
 use super::policies::Policies;
 use super::queue::Queue;
 use crate::error::{Error, chain, log_error};
-use crate::input::{Batch, RowTool};
+use crate::input::{Batch, Call, RowTool};
 use crate::interrupt::Interrupt;
-use crate::render::{Ended, Ending, Form, Totals};
+use crate::render::{Cards, Ended, Ending, Form, Totals};
 use crate::screen::Screen;
 
 /// Everything that a batch needs.
@@ -135,9 +137,10 @@ where
                         }
                         let through = notes.get(committed.place).map(Noted::get);
                         let through = through.unwrap_or_default();
-                        let text = self
-                            .form
-                            .result(batch, committed.place, call, result, &through);
+                        let cards = || self.cards(call, result, &scope);
+                        let text =
+                            self.form
+                                .result(batch, committed.place, call, result, &through, cards);
                         self.screen.print(&text);
                     }
                     self.screen.advance();
@@ -159,6 +162,19 @@ where
             }
         }
         Ok(())
+    }
+
+    /// What people see of a call and its result.
+    fn cards(&self, call: &Call, result: &ToolResult, scope: &Scope) -> Cards {
+        let (registry, scope) = (&self.registry, Some(scope));
+        let Ok(arguments) = Arguments::from_text(call.arguments.clone()) else {
+            return Cards::default();
+        };
+        let presented = Presented::of(result);
+        Cards {
+            call: registry.call_card(&call.name, &arguments, scope),
+            result: registry.result_card(&call.name, &arguments, &presented, scope),
+        }
     }
 
     /// Registers the tools that the batch offers, as replay tools. A tool

@@ -31,7 +31,7 @@ use crate::config::{Config, Sync, default_rules};
 use crate::error::{Error, log_error};
 use crate::interrupt::Interrupt;
 use crate::prompt::Prompt;
-use crate::render::{Form, Totals, safe};
+use crate::render::{Form, Totals, colours, safe};
 use crate::screen::Screen;
 
 /// The log's name if nothing names one.
@@ -157,10 +157,7 @@ fn form(args: &Run) -> Form {
     if args.json || !(args.human || terminal) {
         return Form::Json;
     }
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Form::Human {
-        colours: terminal && !plain,
-    }
+    Form::Human { colours: colours() }
 }
 
 fn no_tools(config: &Config) -> Error {
