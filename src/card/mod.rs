@@ -52,7 +52,7 @@
 //!
 //! let log = SessionLog::in_memory();
 //! let pipeline = Pipeline::builder(registry.clone())
-//!     .recorder(SessionRecorder::new(log.clone()))
+//!     .recorder(std::sync::Arc::new(SessionRecorder::new(log.clone())))
 //!     .build();
 //! pipeline.call("1", "find", r#"{"name":"lib.rs"}"#, CancellationToken::new()).await;
 //!
