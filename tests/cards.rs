@@ -1,5 +1,8 @@
 //! The vocabulary of cards, presenters, and cards of a log.
 
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolfall::card::{
@@ -11,6 +14,7 @@ use toolfall::card::{
 };
 use toolfall::session::{Body, CallRecord, Record, ResultRecord, SessionLog, SessionRecorder};
 use toolfall::*;
+use tracing_subscriber::fmt::MakeWriter;
 
 fn written(card: &impl serde::Serialize) -> Value {
     serde_json::to_value(card).unwrap()
@@ -641,7 +645,7 @@ async fn logged(tool: ToolDef) -> (Registry, Vec<Record>) {
     let registry = registry(tool);
     let log = SessionLog::in_memory();
     let pipeline = Pipeline::builder(registry.clone())
-        .recorder(std::sync::Arc::new(SessionRecorder::new(log.clone())))
+        .recorder(Arc::new(SessionRecorder::new(log.clone())))
         .build();
     let token = CancellationToken::new();
     let result = pipeline
@@ -653,6 +657,28 @@ async fn logged(tool: ToolDef) -> (Registry, Vec<Record>) {
 
 fn card_of(view: &View) -> Value {
     written(view).get("card").cloned().unwrap_or_default()
+}
+
+/// What the trace says.
+#[derive(Clone, Default)]
+struct Warnings(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Warnings {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Warnings {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
 }
 
 /// conformance: CARD-30
@@ -671,8 +697,17 @@ async fn events_have_a_card_only_if_a_presenter_made_one() {
         .present_call(|_: Greet| -> Option<CallCard> { panic!("no card") })
         .present_result(|_: Greet, _| -> Option<ResultCard> { panic!("no card") });
     let (registry, records) = logged(panicking).await;
-    let views = card::from_log(&records, &registry, None);
+    let warnings = Warnings::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(warnings.clone())
+        .finish();
+    let views =
+        tracing::subscriber::with_default(subscriber, || card::from_log(&records, &registry, None));
     assert!(views.len() == 2 && views.iter().all(|view| view.card.is_none()));
+    let told = String::from_utf8(warnings.0.lock().unwrap().clone()).unwrap();
+    for presenter in ["present_call", "present_result"] {
+        assert!(told.contains(&format!("{presenter} panicked")), "{told}");
+    }
 
     let call_only = bare().present_call(|_: Greet| Some(jobs::list_call()));
     let (registry, records) = logged(call_only).await;

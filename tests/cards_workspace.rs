@@ -266,7 +266,8 @@ fn texts(old: &str, new: &str) -> Vec<(Option<String>, String)> {
 /// conformance: CARD-21
 #[test]
 fn hunks_stand_for_the_places_that_changed() {
-    let old: String = (1..=40).map(|n| format!("line {n}\n")).collect();
+    let old: Vec<String> = (1..=40).map(|n| format!("line {n}")).collect();
+    let old = old.join("\n") + "\n";
     let new = old
         .replace("line 5\n", "FIVE\n")
         .replace("line 30\n", "THIRTY\n");

@@ -9,18 +9,18 @@ use support::Place;
 const CALLS: &str = r#"{"id":"b","calls":[
 {"call_id":"1","name":"read_file","arguments_json":"{\"path\":\"a.rs\",\"first_line\":9,\"max_lines\":2}"},
 {"call_id":"2","name":"edit_file","arguments_json":"{\"path\":\"a.rs\",\"old_text\":\"l9\",\"new_text\":\"NEW\"}"},
-{"call_id":"3","name":"grep","arguments_json":"{\"pattern\":\"NEW|l10\"}"},
+{"call_id":"3","name":"grep","arguments_json":"{\"pattern\":\"NEW|l10\",\"path\":\"a.rs\"}"},
 {"call_id":"4","name":"write_file","arguments_json":"{\"path\":\"evil\\u001b[31m\",\"content\":\"\\u001b]0;x\\u0007\\n\"}"},
 {"call_id":"5","name":"read_file","arguments_json":"{\"path\":\"none\"}"},
 {"call_id":"6","name":"read_file","arguments_json":"{}"}]}"#;
 
-const CONFIG: &str = "[files]\n[[rule]]\nname = \"all\"\ntool = \"*\"\ndecision = \"allow\"\n";
+const CONFIG: &str = "[files]\n[policy]\notherwise = \"allow\"\n";
 
 fn place() -> Place {
     let place = Place::new();
     place.write("toolfall.toml", CONFIG);
-    let text: String = (1..=12).map(|n| format!("l{n}\n")).collect();
-    place.write("a.rs", text);
+    let lines: Vec<String> = (1..=12).map(|n| format!("l{n}")).collect();
+    place.write("a.rs", lines.join("\n") + "\n");
     place
 }
 
