@@ -28,7 +28,7 @@ fn shown(out: &str) {
     let window =
         "  ✓ read_file Read a.rs (9 - 10)\n       9  l9\n      10  l10\n      (2 of 12 lines)\n";
     assert!(out.contains(window), "{out}");
-    let diff = "  ✓ edit_file Edit a.rs\n      a.rs\n        l6\n        l7\n        l8\n      - l9\n      + NEW\n        l10\n        l11\n        l12\n";
+    let diff = "  ✓ edit_file Edit a.rs\n      edited a.rs at line 9 (40 bytes now)\n        l6\n        l7\n        l8\n      - l9\n      + NEW\n        l10\n        l11\n        l12\n";
     assert!(out.contains(diff), "{out}");
     let matches = "  ✓ grep Search for NEW|l10\n      a.rs\n         9: NEW\n        10: l10\n";
     assert!(out.contains(matches), "{out}");
@@ -93,6 +93,33 @@ fn cards_are_printed_as_json() {
         .filter(|line| line["is_error"] == true)
         .collect();
     assert!(failed.len() == 2 && failed.iter().all(|line| line.get("card").is_none()));
+}
+
+/// Colours are for terminals, and for those who want them.
+#[cfg(unix)]
+#[test]
+fn colours_are_for_terminals() {
+    let place = place();
+    let ran = place.fed(&["run", "--log", "log"], &CALLS.replace('\n', ""));
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/terminal.py");
+    for (no_colour, green) in [("", true), ("1", false)] {
+        let output = std::process::Command::new("python3")
+            .args([script, "", env!("CARGO_BIN_EXE_toolfall"), "show", "log"])
+            .current_dir(place.0.path())
+            .env("NO_COLOR", no_colour)
+            .env("TERM", "xterm")
+            .output();
+        // Where there is no python3 there is no terminal to be had.
+        let Ok(output) = output else { return };
+        let out = String::from_utf8_lossy(&output.stdout);
+        let added = out
+            .lines()
+            .find(|line| line.contains("+ NEW"))
+            .expect("a diff");
+        assert_eq!(added.contains('\u{1b}'), green, "{added:?}");
+        assert!(!out.contains("\u{1b}]0;x"), "{out:?}");
+    }
 }
 
 #[test]

@@ -6,6 +6,8 @@ use toolfall::card::{
     DiffEntry, Ending, FileMatches, ReadResult, ResultCard, SearchResult, TerminalResult, WebResult,
 };
 
+use toolfall::ContentBlock;
+
 use super::human::block;
 use super::{LINE, safe};
 
@@ -63,8 +65,9 @@ impl Lines {
 }
 
 /// The lines of a card, indented but for the first; none for a card that
-/// has nothing of its own to show.
-pub(super) fn body(card: &ResultCard, colours: bool) -> Option<String> {
+/// has nothing of its own to show. A diff is headed by what the model was
+/// told.
+pub(super) fn body(card: &ResultCard, content: &[ContentBlock], colours: bool) -> Option<String> {
     let mut lines = Lines {
         shown: Vec::new(),
         more: 0,
@@ -73,7 +76,7 @@ pub(super) fn body(card: &ResultCard, colours: bool) -> Option<String> {
     match card {
         ResultCard::Generic(card) => return card.content.as_deref().map(block),
         ResultCard::Terminal(card) => terminal(&mut lines, card),
-        ResultCard::Diff(card) => diffs(&mut lines, &card.diffs),
+        ResultCard::Diff(card) => diffs(&mut lines, &card.diffs, told(content)),
         ResultCard::Read(card) => window(&mut lines, card),
         ResultCard::Search(SearchResult::Matches(card)) => {
             matches(&mut lines, &card.files);
@@ -107,15 +110,28 @@ fn terminal(lines: &mut Lines, card: &TerminalResult) {
     lines.push(look, &safe(&ending, LINE));
 }
 
-fn diffs(lines: &mut Lines, diffs: &[DiffEntry]) {
+/// The first line of the content.
+fn told(content: &[ContentBlock]) -> Option<&str> {
+    content.first()?.as_text()?.lines().next()
+}
+
+fn diffs(lines: &mut Lines, diffs: &[DiffEntry], told: Option<&str>) {
     let mut last = None;
+    if let Some(told) = told {
+        lines.put(Look::Plain, "", told);
+        // It names the file, if there is but one.
+        last = diffs.first().map(|diff| &diff.path);
+        last = last.filter(|path| diffs.iter().all(|diff| diff.path == **path));
+    }
+    let mut between = false;
     for diff in diffs {
-        if last == Some(&diff.path) {
-            lines.put(Look::Plain, "⋮", "");
-        } else {
+        if last != Some(&diff.path) {
             lines.put(Look::Path, "", &diff.path);
+        } else if between {
+            lines.put(Look::Plain, "⋮", "");
         }
         last = Some(&diff.path);
+        between = true;
         for (change, line) in diff::lines(diff) {
             match change {
                 Change::Kept => lines.put(Look::Plain, "  ", line),

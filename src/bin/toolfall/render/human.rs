@@ -98,7 +98,7 @@ impl<'a> Seen<'a> {
             let _ = write!(text, "  [{}]", safe(&note, LINE));
         }
         let shown = cards.result.as_ref();
-        let body = shown.and_then(|result| card::body(result, colours));
+        let body = shown.and_then(|result| card::body(result, self.content, colours));
         let _ = writeln!(
             text,
             "\n      {}",
