@@ -50,6 +50,8 @@
 
 pub mod approval;
 #[cfg(all(feature = "workspace", unix))]
+pub mod bash;
+#[cfg(all(feature = "workspace", unix))]
 pub mod command;
 #[cfg(all(feature = "workspace", unix))]
 pub mod hooks;

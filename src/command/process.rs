@@ -7,6 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
+use tokio::net::unix::pipe;
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -54,7 +55,8 @@ impl Spec {
 #[derive(Debug)]
 pub(crate) enum Ended {
     Exited(std::io::Result<ExitStatus>),
-    Stopped,
+    /// It was asked to end, and has.
+    Stopped(std::io::Result<ExitStatus>),
     TooMuch,
 }
 
@@ -111,6 +113,54 @@ pub(crate) async fn run(
     })
 }
 
+/// A run whose output and errors were written to one stream, as on a
+/// terminal.
+#[derive(Debug)]
+pub(crate) struct FinishedMerged {
+    pub(crate) ended: Ended,
+    pub(crate) output: RetainedText,
+    /// How many malformed sequences stand in it as replacement characters, or
+    /// were left out.
+    pub(crate) malformed: u64,
+}
+
+/// Runs the program without input until it ends or `stop` is ready, and keeps
+/// the first `head` and the last `tail` bytes of what it writes.
+///
+/// Dropping the future kills the program's group.
+///
+/// # Errors
+///
+/// The program cannot be started.
+pub(crate) async fn run_merged(
+    spec: &Spec,
+    (head, tail): (usize, usize),
+    stop: impl Future<Output = ()>,
+) -> std::io::Result<FinishedMerged> {
+    let (reader, writer) = std::io::pipe()?;
+    let reader = pipe::Receiver::from_owned_fd(reader.into())?;
+    let mut group = {
+        let mut command = command(spec);
+        command
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer);
+        // The command holds the writing end: it goes before anything is read.
+        Group::start(&mut command)?
+    };
+    let mut kept = Drained::head_and_tail(head, tail);
+    let ended = {
+        let drain = drain(reader, &mut kept);
+        let (feed, read) = (async {}, async { false });
+        supervise(&mut group, spec.grace, stop, feed, read, drain).await
+    };
+    Ok(FinishedMerged {
+        ended,
+        malformed: kept.malformed(),
+        output: kept.finish(),
+    })
+}
+
 /// Feeds, reads and drains until the program ends, is stopped, or writes
 /// too much.
 async fn supervise(
@@ -136,8 +186,7 @@ async fn supervise(
                         drain.await;
                     }
                 };
-                let _ = group.end(grace, closed).await;
-                return Ended::Stopped;
+                return Ended::Stopped(group.end(grace, closed).await);
             }
             too_much = &mut read, if reading => {
                 reading = false;
