@@ -14,7 +14,6 @@ struct Args {
     path: String,
     /// The passage to replace, exactly as it stands in the file, white space
     /// included. It must stand there once, unless `replace_all`.
-    #[schemars(length(min = 1))]
     old_text: String,
     /// What to put in its place.
     new_text: String,
@@ -64,7 +63,7 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
 fn render(value: &Value) -> Result<Vec<ContentBlock>, BoxError> {
     let edited = Edited::deserialize(value)?;
     let first = if edited.places > 1 {
-        format!("{} places, the first ", edited.places)
+        format!("{} places, the first in ", edited.places)
     } else {
         String::new()
     };
