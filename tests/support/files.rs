@@ -1,6 +1,6 @@
 //! A folder with file tools over it, and calls on behalf of scopes.
 
-#![allow(dead_code, reason = "not every test needs all of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
 
 use std::fs;
 use std::path::PathBuf;
