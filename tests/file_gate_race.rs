@@ -193,7 +193,7 @@ fn a_folder_that_turns_into_a_link_leads_nowhere() {
                     fs::rename(from, to).unwrap();
                 }
                 // Long enough for some to come through, or halfway.
-                thread::sleep(Duration::from_millis(1));
+                thread::park_timeout(Duration::from_millis(1));
             }
         });
         let _stops = Stops(&stop);

@@ -7,7 +7,7 @@ use std::fs;
 
 use support::{Place, going};
 use toolfall::workspace::gate::{EditGuard, Seen, Version, WriteGuard};
-use toolfall::workspace::{Edit, FileError};
+use toolfall::workspace::{Edit, FileError, Limits};
 
 use WriteGuard::{CreateIfAbsent, ReplaceIfVersion, Unconditional};
 
@@ -125,6 +125,27 @@ fn a_passage_stands_once_or_is_replaced_everywhere() {
     let edited = edit(Edit::new("x", "w").everywhere()).unwrap();
     assert_eq!(edited.places, 3);
     assert_eq!(place.holds("a").as_deref(), Some("w y w\nw"));
+}
+
+#[test]
+fn an_edit_does_not_outgrow_the_limit() {
+    let place = Place::bare();
+    let mut limits = Limits::default();
+    limits.file_bytes = 1_000;
+    let files = place.workspace.clone().limits(limits);
+    place.put("a", &"x".repeat(1_000));
+    let edit = |edit: Edit| files.edit("a", &edit, EditGuard::Unconditional, &going());
+    let bomb = Edit::new("x", "y".repeat(100_000)).everywhere();
+    let (code, message) = refused(edit(bomb));
+    assert_eq!(code, "TOO_LARGE");
+    assert!(message.contains("found 100000000"), "{message}");
+    assert_eq!(
+        edit(Edit::new("x", "y").everywhere()).unwrap().places,
+        1_000
+    );
+    let one = Edit::new("y".repeat(1_000), "z".repeat(1_001));
+    assert_eq!(refused(edit(one)).0, "TOO_LARGE");
+    assert_eq!(place.holds("a"), Some("y".repeat(1_000)));
 }
 
 /// conformance: FSGATE-18

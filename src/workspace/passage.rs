@@ -64,27 +64,37 @@ impl Edit {
         ))
     }
 
-    /// The edited text of the file at `path`, which holds `text`.
-    pub(super) fn apply(&self, path: &str, text: &str) -> Result<Outcome, FileError> {
+    /// The edited text of the file at `path`, which holds `text`. It has at
+    /// most `limit` bytes, or could never be read again.
+    pub(super) fn apply(&self, path: &str, text: &str, limit: u64) -> Result<Outcome, FileError> {
         let (old, new) = if is_crlf(text) {
             (crlf(&self.old), crlf(&self.new))
         } else {
             (self.old.as_str().into(), self.new.as_str().into())
         };
-        if self.everywhere
-            && let Some(at) = text.find(&*old)
-        {
-            return Ok(Outcome {
-                line: line_of(text, at),
-                places: text.matches(&*old).count(),
-                text: text.replace(&*old, &new),
-            });
+        let (at, places) = match text.find(&*old) {
+            Some(at) if self.everywhere => (at, text.matches(&*old).count()),
+            _ => (only_place(path, text, &old)?, 1),
+        };
+        // Many places can make very much of a short text: count, then do it.
+        let kept = text.len() - places * old.len();
+        let size = places.saturating_mul(new.len()).saturating_add(kept);
+        if size as u64 > limit {
+            return Err(FileError::new(
+                "TOO_LARGE",
+                format!(
+                    "expected {path:?} to have at most {limit} bytes after the edit, found {size}"
+                ),
+            ));
         }
-        let at = only_place(path, text, &old)?;
         Ok(Outcome {
             line: line_of(text, at),
-            places: 1,
-            text: [&text[..at], &new, &text[at + old.len()..]].concat(),
+            places,
+            text: if self.everywhere {
+                text.replace(&*old, &new)
+            } else {
+                [&text[..at], &new, &text[at + old.len()..]].concat()
+            },
         })
     }
 }

@@ -147,7 +147,7 @@ impl Workspace {
         }
         let text = self.text_of(path, bytes)?;
         let version = version.unwrap_or_else(|| Version::of(text.as_bytes()));
-        let outcome = edit.apply(path, &text)?;
+        let outcome = edit.apply(path, &text, self.limits.file_bytes)?;
         let content = outcome.text.as_bytes();
         spot.put(content, WriteGuard::ReplaceIfVersion(version), cancelled)?;
         Ok(Edited {
@@ -205,8 +205,8 @@ impl Workspace {
 }
 
 fn refuse(cancelled: &CancellationToken) -> Result<(), FileError> {
-    match cancelled.is_cancelled() {
-        true => Err(FileError::cancelled()),
-        false => Ok(()),
+    if cancelled.is_cancelled() {
+        return Err(FileError::cancelled());
     }
+    Ok(())
 }
