@@ -1,8 +1,7 @@
 //! One command, from its arguments to its report.
 
-use std::future::Future;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -62,49 +61,60 @@ pub(super) async fn run(
 /// Ready when the command must end: the call was cancelled, or its time is
 /// over.
 async fn stop(ctx: &ToolContext, timeout: Duration, timed_out: &mut bool) {
-    let cancelled: std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> =
-        Box::pin(ctx.cancellation().cancelled());
+    let cancelled = ctx.cancellation().cancelled();
     *timed_out = tokio::time::timeout(timeout, cancelled).await.is_err();
 }
 
 /// The folder to begin in: below the root, wherever links lead.
-async fn folder(tool: &BashTool, cwd: Option<&std::path::Path>) -> Result<PathBuf, BoxError> {
+async fn folder(tool: &BashTool, cwd: Option<&Path>) -> Result<PathBuf, BoxError> {
     let Some(cwd) = cwd else {
         return Ok(tool.root.to_path_buf());
     };
     let wanted = tool.root.join(cwd);
-    let found = tokio::task::spawn_blocking(move || wanted.canonicalize())
-        .await
-        .map_err(std::io::Error::other)
-        .flatten()
-        .map_err(|error| {
-            let message = format!(
-                "expected a folder at {:?}: {error}",
-                cwd.display().to_string()
-            );
-            failure("BASH_FOLDER", message)
-        })?;
-    if !found.starts_with(&tool.root) {
-        let message = format!(
-            "expected a folder below the root, found {:?}",
-            cwd.display().to_string()
-        );
-        return Err(failure("BASH_FOLDER", message));
-    }
-    if !found.is_dir() {
-        let message = format!("expected a folder, found {:?}", cwd.display().to_string());
-        return Err(failure("BASH_FOLDER", message));
-    }
-    Ok(found)
+    let found = tokio::task::spawn_blocking(move || {
+        let found = wanted.canonicalize()?;
+        let is_dir = found.is_dir();
+        Ok((found, is_dir))
+    });
+    let why = match found.await.map_err(std::io::Error::other).flatten() {
+        Ok((found, true)) if found.starts_with(&tool.root) => return Ok(found),
+        Ok((_, true)) => "it is outside of the root".to_owned(),
+        Ok((_, false)) => "it is no folder".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let cwd = cwd.display().to_string();
+    let message = format!("expected a folder below the root, found {cwd:?}: {why}");
+    Err(failure("BASH_FOLDER", message))
 }
 
 fn tell(status: ExitStatus, report: &mut BashReport) {
     report.exit_code = status.code();
     report.signal = status.signal().map(|number| {
-        let known = Signal::from_named_raw(number);
-        known.map_or_else(|| number.to_string(), |signal| format!("SIG{signal:?}"))
+        let known = SIGNALS.iter().find(|(signal, _)| signal.as_raw() == number);
+        known.map_or_else(|| number.to_string(), |(_, name)| (*name).to_owned())
     });
 }
+
+/// The signals that end programs, by the names that people know.
+const SIGNALS: [(Signal, &str); 17] = [
+    (Signal::HUP, "SIGHUP"),
+    (Signal::INT, "SIGINT"),
+    (Signal::QUIT, "SIGQUIT"),
+    (Signal::ILL, "SIGILL"),
+    (Signal::TRAP, "SIGTRAP"),
+    (Signal::ABORT, "SIGABRT"),
+    (Signal::BUS, "SIGBUS"),
+    (Signal::FPE, "SIGFPE"),
+    (Signal::KILL, "SIGKILL"),
+    (Signal::USR1, "SIGUSR1"),
+    (Signal::SEGV, "SIGSEGV"),
+    (Signal::USR2, "SIGUSR2"),
+    (Signal::PIPE, "SIGPIPE"),
+    (Signal::ALARM, "SIGALRM"),
+    (Signal::TERM, "SIGTERM"),
+    (Signal::XCPU, "SIGXCPU"),
+    (Signal::XFSZ, "SIGXFSZ"),
+];
 
 /// What was kept, with a line where something was left out.
 fn with_gap(kept: RetainedText) -> String {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::future::Future;
 use std::path::PathBuf;
+use std::pin::{Pin, pin};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -171,47 +172,67 @@ async fn supervise(
     read: impl Future<Output = bool>,
     drain: impl Future<Output = ()>,
 ) -> Ended {
-    tokio::pin!(feed, read, drain, stop);
-    // Which of the three are still to be polled.
-    let (mut feeding, mut reading, mut draining) = (true, true, true);
+    tokio::pin!(feed, stop);
+    let mut feeding = true;
+    let mut output = Streams {
+        read: pin!(read),
+        drain: pin!(drain),
+        reading: true,
+        draining: true,
+    };
     let status = loop {
         tokio::select! {
             biased;
             () = &mut stop => {
-                let closed = async {
-                    if reading {
-                        read.await;
-                    }
-                    if draining {
-                        drain.await;
-                    }
-                };
-                return Ended::Stopped(group.end(grace, closed).await);
+                let status = group.end(grace, async { output.ended().await; }).await;
+                // Nobody writes any more; what was written is still read.
+                let _ = timeout(LAST_OUTPUT, output.ended()).await;
+                return Ended::Stopped(status);
             }
-            too_much = &mut read, if reading => {
-                reading = false;
+            too_much = &mut output.read, if output.reading => {
+                output.reading = false;
                 if too_much {
                     let _ = group.end(Duration::ZERO, async {}).await;
                     return Ended::TooMuch;
                 }
             }
-            () = &mut drain, if draining => draining = false,
+            () = &mut output.drain, if output.draining => output.draining = false,
             () = &mut feed, if feeding => feeding = false,
             status = group.wait() => break status,
         }
     };
     // The program has ended; what it wrote may still be on its way. One that
     // left its group may hold the pipes for ever.
-    let rest = async {
-        let too_much = reading && read.await;
-        if draining {
-            drain.await;
-        }
-        too_much
-    };
-    match timeout(LAST_OUTPUT, rest).await {
+    match timeout(LAST_OUTPUT, output.ended()).await {
         Ok(true) => Ended::TooMuch,
         _ => Ended::Exited(status),
+    }
+}
+
+/// What a program writes, and which of it is still to be read.
+struct Streams<'a, R, D> {
+    read: Pin<&'a mut R>,
+    drain: Pin<&'a mut D>,
+    reading: bool,
+    draining: bool,
+}
+
+impl<R: Future<Output = bool>, D: Future<Output = ()>> Streams<'_, R, D> {
+    /// Ready when both have ended; says whether there was too much.
+    ///
+    /// Cancel safe: it goes on where it was.
+    async fn ended(&mut self) -> bool {
+        let mut too_much = false;
+        while self.reading || self.draining {
+            tokio::select! {
+                more = &mut self.read, if self.reading => {
+                    self.reading = false;
+                    too_much |= more;
+                }
+                () = &mut self.drain, if self.draining => self.draining = false,
+            }
+        }
+        too_much
     }
 }
 
