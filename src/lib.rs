@@ -50,6 +50,8 @@
 //! ```
 
 pub mod approval;
+#[cfg(all(feature = "workspace", unix))]
+pub mod bash;
 pub mod card;
 #[cfg(all(feature = "workspace", unix))]
 pub mod command;

@@ -288,6 +288,11 @@ fn hunks_stand_for_the_places_that_changed() {
     assert_eq!(texts("\n", "a\n"), owned(Some(""), "a"));
     // Where the last line break is all that changed, it is shown.
     assert_eq!(texts("a", "a\n"), owned(Some("a"), "a\n"));
+    assert_eq!(
+        texts("a\r\nb\r\n", "a\r\nc\r\n"),
+        owned(Some("a\r\nb"), "a\r\nc")
+    );
+    assert_eq!(texts("a\n", "a\r\n"), owned(Some("a\n"), "a\r\n"));
     // So different that the smallest change is not looked for.
     let (old, new) = ("old\n".repeat(5_000), "new\n".repeat(5_000));
     let far = texts(&format!("same\n{old}"), &format!("same\n{new}"));
@@ -357,6 +362,35 @@ async fn searches_are_grouped() {
     assert_eq!(ran.result, Value::Null);
     let ran = place.run("grep", json!({"pattern": "("})).await;
     assert!(ran.is_error && ran.result.is_null());
+}
+
+/// conformance: CARD-05, CARD-07, CARD-08
+#[cfg(unix)]
+#[tokio::test]
+async fn a_shell_is_a_terminal() {
+    let place = Place::new();
+    let bash = toolfall::bash::BashTool::new(place.folder.path()).unwrap();
+    place.registry.register(bash.into_tool()).unwrap().keep();
+    let command = "echo hi; exit 3";
+    let arguments = json!({"command": command, "description": "Greets", "cwd": "."});
+    let ran = place.run("bash", arguments).await;
+    assert_eq!(
+        ran.call,
+        json!({"card": "terminal", "title": command, "description": "Greets", "cwd": "."})
+    );
+    assert_eq!(
+        ran.result,
+        json!({"card": "terminal", "output": "hi\n", "exitCode": 3})
+    );
+    let ran = place.run("bash", json!({"command": "kill -KILL $$"})).await;
+    assert_eq!(ran.result["signal"], "SIGKILL");
+    let ran = place
+        .run("bash", json!({"command": "true", "cwd": "none"}))
+        .await;
+    assert!(ran.is_error);
+    assert_eq!(ran.result["card"], "generic");
+    let ran = place.run("bash", json!({"command": 1})).await;
+    assert_eq!((ran.call, ran.result), (Value::Null, Value::Null));
 }
 
 /// Metadata of a long read stays within what the tool returns.

@@ -208,6 +208,27 @@ fn replaying_runs_nothing_real() {
 }
 
 #[test]
+fn files_are_read_before_they_are_changed_unless_the_table_says_no() {
+    let place = Place::new();
+    place.write("a", "one");
+    let write =
+        json!({"calls": [{"name": "write_file", "arguments": {"path": "a", "content": "x"}}]});
+    let read = json!({"calls": [{"name": "read_file", "arguments": {"path": "a"}}]});
+    let row = [&write, &read, &write].map(ToString::to_string).join("\n");
+    for (key, codes) in [
+        ("", ["FS_NOT_OBSERVED", "ok", "ok"]),
+        ("read_before_edit = true\n", ["FS_NOT_OBSERVED", "ok", "ok"]),
+        ("read_before_edit = false\n", ["ok", "ok", "ok"]),
+    ] {
+        let config = format!("[files]\n{key}[policy]\notherwise = \"allow\"\n");
+        place.write("toolfall.toml", config);
+        let ran = place.fed(&["run"], &row);
+        let found: Vec<String> = ran.results().iter().map(|r| code(r).to_owned()).collect();
+        assert_eq!(found, codes, "{key}{}", ran.err);
+    }
+}
+
+#[test]
 fn without_a_person_a_question_is_a_denial_that_says_so() {
     let place = Place::new();
     place.write("toolfall.toml", "[files]\n");

@@ -22,6 +22,7 @@ const TOOLS: &str = r#"
 log = "session.jsonl"
 max_parallel = 8
 [files]
+read_before_edit = false
 [[replay]]
 name = "echo"
 unrecorded = "show"

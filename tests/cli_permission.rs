@@ -12,7 +12,7 @@ use support::{Place, Ran, code};
 
 /// A folder with file tools, a program that may do anything and one that may
 /// not.
-const TOOLS: &str = "[files]\n\
+const TOOLS: &str = "[files]\nread_before_edit = false\n\
     [[command]]\nname = \"build\"\nprogram = [\"sh\", \"-c\", \"echo 1\"]\n\
     [[command]]\nname = \"count\"\nprogram = [\"sh\", \"-c\", \"echo 2\"]\nharmless = true\n";
 

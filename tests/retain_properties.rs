@@ -2,7 +2,7 @@
 //! what a plain reading of both ends gives.
 
 use proptest::prelude::*;
-use toolfall::retain::{ItemRetainer, Limit, TextRetainer};
+use toolfall::retain::{ItemRetainer, Limit, Malformed, TextRetainer};
 
 /// Text with characters of every length, cut into chunks anywhere.
 fn text() -> impl Strategy<Value = String> {
@@ -42,6 +42,16 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
 }
 
 proptest! {
+    /// However a stream is cut, it counts what a decoding of the whole
+    /// replaces.
+    #[test]
+    fn malformed_sequences_are_counted_whatever_the_cuts(source in bytes(), size in 1_usize..6) {
+        let mut malformed = Malformed::new();
+        source.chunks(size).for_each(|chunk| malformed.push(chunk));
+        let replaced = source.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty());
+        prop_assert_eq!(malformed.count(), replaced.count() as u64);
+    }
+
     #[test]
     fn kept_and_omitted_are_what_was_seen(
         source in bytes(), sizes in sizes(), head in 0_usize..40, tail in 0_usize..40,

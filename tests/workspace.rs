@@ -118,11 +118,11 @@ async fn read_file_is_bounded_and_refuses_what_is_no_text() {
     );
     assert_eq!(
         place.code("read_file", json!({"path": "nope"})).await,
-        "NOT_FOUND"
+        "FS_NOT_FOUND"
     );
     assert_eq!(
         place.code("read_file", json!({"path": "."})).await,
-        "WRONG_KIND"
+        "FS_NOT_REGULAR_FILE"
     );
 }
 
@@ -204,7 +204,10 @@ async fn a_pipe_is_refused_at_once() {
     assert!(made.expect("mkfifo runs").success());
     let reading = place.code("read_file", json!({"path": "pipe"}));
     let code = tokio::time::timeout(std::time::Duration::from_secs(20), reading).await;
-    assert_eq!(code.expect("it does not wait for a writer"), "WRONG_KIND");
+    assert_eq!(
+        code.expect("it does not wait for a writer"),
+        "FS_NOT_REGULAR_FILE"
+    );
 }
 
 #[tokio::test]
@@ -221,13 +224,16 @@ async fn write_file_makes_and_replaces_whole_files() {
     assert_eq!(place.read("a.txt"), "");
 
     let deep = json!({"path": "x/y/z.txt", "content": "deep"});
-    assert_eq!(place.code("write_file", deep).await, "NOT_FOUND");
+    assert_eq!(place.code("write_file", deep).await, "FS_NOT_FOUND");
     let deep = json!({"path": "x/y/z.txt", "content": "deep", "make_folders": true});
     place.text("write_file", deep).await;
     assert_eq!(place.read("x/y/z.txt"), "deep");
 
     let folder = json!({"path": "x", "content": ""});
-    assert_eq!(place.code("write_file", folder).await, "WRONG_KIND");
+    assert_eq!(
+        place.code("write_file", folder).await,
+        "FS_NOT_REGULAR_FILE"
+    );
     let names: Vec<_> = fs::read_dir(place.root()).unwrap().flatten().collect();
     assert_eq!(names.len(), 2, "no temporary file is left: {names:?}");
 }
@@ -261,10 +267,10 @@ async fn edit_file_replaces_the_one_passage() {
     assert_eq!(place.read("a.rs"), "fn a() {}\nfn c() {}\n");
 
     let twice = place.call("edit_file", edit("fn ", "x")).await;
-    assert_eq!(twice.code(), Some("AMBIGUOUS"));
+    assert_eq!(twice.code(), Some("FS_AMBIGUOUS_EDIT"));
     assert!(twice.text().contains("at lines 1, 2"), "{}", twice.text());
     let none = place.call("edit_file", edit("fn  a()", "x")).await;
-    assert_eq!(none.code(), Some("NO_MATCH"));
+    assert_eq!(none.code(), Some("FS_EDIT_NOT_FOUND"));
     assert!(
         none.text().contains("with other white space"),
         "{}",
@@ -272,7 +278,7 @@ async fn edit_file_replaces_the_one_passage() {
     );
     assert_eq!(
         place.code("edit_file", edit("fn a", "fn a")).await,
-        "NO_MATCH"
+        "INVALID_ARGS"
     );
     assert_eq!(place.code("edit_file", edit("", "x")).await, "INVALID_ARGS");
     assert_eq!(place.read("a.rs"), "fn a() {}\nfn c() {}\n");
@@ -280,12 +286,21 @@ async fn edit_file_replaces_the_one_passage() {
     place.write("a.rs", "aaa");
     assert_eq!(
         place.code("edit_file", edit("aa", "b")).await,
-        "AMBIGUOUS",
+        "FS_AMBIGUOUS_EDIT",
         "overlapping places count"
     );
-    place.write("a.rs", "one\r\ntwo\r\n");
+    place.write("a.rs", "one\r\ntwo\none\n");
     let crlf = place.call("edit_file", edit("one\ntwo", "x")).await;
     assert!(crlf.text().contains("line breaks"), "{}", crlf.text());
+
+    let mut all = edit("one", "1");
+    all["replace_all"] = true.into();
+    let done = place.text("edit_file", all).await;
+    assert_eq!(
+        done,
+        "edited a.rs at 2 places, the first in line 1 (9 bytes now)"
+    );
+    assert_eq!(place.read("a.rs"), "1\r\ntwo\n1\n");
 }
 
 #[tokio::test]
@@ -314,7 +329,7 @@ async fn listings_are_sorted_bounded_and_counted() {
     );
     assert_eq!(
         place.code("list_dir", json!({"path": "nope"})).await,
-        "NOT_FOUND"
+        "FS_NOT_FOUND"
     );
     let globbed = place.text("glob", json!({"pattern": "*"})).await;
     assert_eq!(globbed, "a.txt\nb/x\nc\n(3 of 5 files)");
@@ -407,7 +422,7 @@ async fn grep_finds_lines_and_counts_beyond_its_bound() {
         place
             .code("grep", json!({"pattern": "a", "path": "nope"}))
             .await,
-        "NOT_FOUND"
+        "FS_NOT_FOUND"
     );
 }
 

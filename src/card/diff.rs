@@ -111,7 +111,10 @@ fn middle(old: &[&str], new: &[&str]) -> (Range<usize>, Range<usize>) {
 
 fn entry(path: &str, old: &[&str], new: &[&str]) -> DiffEntry {
     let (old_whole, new_whole) = (old.concat(), new.concat());
-    let bare = |text: &str| text.strip_suffix('\n').unwrap_or(text).to_owned();
+    let bare = |text: &str| {
+        let line = text.strip_suffix('\n').unwrap_or(text);
+        line.strip_suffix('\r').unwrap_or(line).to_owned()
+    };
     let (old_text, new_text) = match (bare(&old_whole), bare(&new_whole)) {
         (old, new) if old == new => (old_whole, new_whole),
         bare => bare,

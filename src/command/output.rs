@@ -2,7 +2,7 @@
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use crate::retain::{RetainedText, TextRetainer};
+use crate::retain::{Malformed, RetainedText, TextRetainer};
 
 /// What was read of one stream.
 #[derive(Debug, Default)]
@@ -37,27 +37,45 @@ pub(super) async fn drain(mut stream: impl AsyncRead + Unpin, kept: &mut Drained
                 return;
             }
             Ok(count) => {
-                kept.retainer.push(&piece[..count]);
+                kept.push(&piece[..count]);
             }
             Err(_) => return,
         }
     }
 }
 
-/// What was read of a stream whose end is kept.
+/// What was read of a stream of which a part is kept.
 #[derive(Debug)]
 pub(super) struct Drained {
     retainer: TextRetainer,
+    malformed: Malformed,
     ended: bool,
 }
 
 impl Drained {
     /// Nothing yet, of which the last `limit` bytes are kept.
     pub(super) const fn tail(limit: usize) -> Self {
+        Self::head_and_tail(0, limit)
+    }
+
+    /// Nothing yet, of which the first `head` and the last `tail` bytes are
+    /// kept.
+    pub(super) const fn head_and_tail(head: usize, tail: usize) -> Self {
         Self {
-            retainer: TextRetainer::tail(limit),
+            retainer: TextRetainer::head_and_tail(head, tail),
+            malformed: Malformed::new(),
             ended: false,
         }
+    }
+
+    fn push(&mut self, piece: &[u8]) {
+        self.retainer.push(piece);
+        self.malformed.push(piece);
+    }
+
+    /// How many sequences were no UTF-8.
+    pub(super) const fn malformed(&self) -> u64 {
+        self.malformed.count()
     }
 
     pub(super) fn finish(mut self) -> RetainedText {

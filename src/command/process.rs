@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::future::Future;
 use std::path::PathBuf;
+use std::pin::{Pin, pin};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
+use tokio::net::unix::pipe;
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -54,7 +56,8 @@ impl Spec {
 #[derive(Debug)]
 pub(crate) enum Ended {
     Exited(std::io::Result<ExitStatus>),
-    Stopped,
+    /// It was asked to end, and has.
+    Stopped(std::io::Result<ExitStatus>),
     TooMuch,
 }
 
@@ -111,6 +114,54 @@ pub(crate) async fn run(
     })
 }
 
+/// A run whose output and errors were written to one stream, as on a
+/// terminal.
+#[derive(Debug)]
+pub(crate) struct FinishedMerged {
+    pub(crate) ended: Ended,
+    pub(crate) output: RetainedText,
+    /// How many malformed sequences stand in it as replacement characters, or
+    /// were left out.
+    pub(crate) malformed: u64,
+}
+
+/// Runs the program without input until it ends or `stop` is ready, and keeps
+/// the first `head` and the last `tail` bytes of what it writes.
+///
+/// Dropping the future kills the program's group.
+///
+/// # Errors
+///
+/// The program cannot be started.
+pub(crate) async fn run_merged(
+    spec: &Spec,
+    (head, tail): (usize, usize),
+    stop: impl Future<Output = ()>,
+) -> std::io::Result<FinishedMerged> {
+    let (reader, writer) = std::io::pipe()?;
+    let reader = pipe::Receiver::from_owned_fd(reader.into())?;
+    let mut group = {
+        let mut command = command(spec);
+        command
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer);
+        // The command holds the writing end: it goes before anything is read.
+        Group::start(&mut command)?
+    };
+    let mut kept = Drained::head_and_tail(head, tail);
+    let ended = {
+        let drain = drain(reader, &mut kept);
+        let (feed, read) = (async {}, async { false });
+        supervise(&mut group, spec.grace, stop, feed, read, drain).await
+    };
+    Ok(FinishedMerged {
+        ended,
+        malformed: kept.malformed(),
+        output: kept.finish(),
+    })
+}
+
 /// Feeds, reads and drains until the program ends, is stopped, or writes
 /// too much.
 async fn supervise(
@@ -121,48 +172,67 @@ async fn supervise(
     read: impl Future<Output = bool>,
     drain: impl Future<Output = ()>,
 ) -> Ended {
-    tokio::pin!(feed, read, drain, stop);
-    // Which of the three are still to be polled.
-    let (mut feeding, mut reading, mut draining) = (true, true, true);
+    tokio::pin!(feed, stop);
+    let mut feeding = true;
+    let mut output = Streams {
+        read: pin!(read),
+        drain: pin!(drain),
+        reading: true,
+        draining: true,
+    };
     let status = loop {
         tokio::select! {
             biased;
             () = &mut stop => {
-                let closed = async {
-                    if reading {
-                        read.await;
-                    }
-                    if draining {
-                        drain.await;
-                    }
-                };
-                let _ = group.end(grace, closed).await;
-                return Ended::Stopped;
+                let status = group.end(grace, async { output.ended().await; }).await;
+                // Nobody writes any more; what was written is still read.
+                let _ = timeout(LAST_OUTPUT, output.ended()).await;
+                return Ended::Stopped(status);
             }
-            too_much = &mut read, if reading => {
-                reading = false;
+            too_much = &mut output.read, if output.reading => {
+                output.reading = false;
                 if too_much {
                     let _ = group.end(Duration::ZERO, async {}).await;
                     return Ended::TooMuch;
                 }
             }
-            () = &mut drain, if draining => draining = false,
+            () = &mut output.drain, if output.draining => output.draining = false,
             () = &mut feed, if feeding => feeding = false,
             status = group.wait() => break status,
         }
     };
     // The program has ended; what it wrote may still be on its way. One that
     // left its group may hold the pipes for ever.
-    let rest = async {
-        let too_much = reading && read.await;
-        if draining {
-            drain.await;
-        }
-        too_much
-    };
-    match timeout(LAST_OUTPUT, rest).await {
+    match timeout(LAST_OUTPUT, output.ended()).await {
         Ok(true) => Ended::TooMuch,
         _ => Ended::Exited(status),
+    }
+}
+
+/// What a program writes, and which of it is still to be read.
+struct Streams<'a, R, D> {
+    read: Pin<&'a mut R>,
+    drain: Pin<&'a mut D>,
+    reading: bool,
+    draining: bool,
+}
+
+impl<R: Future<Output = bool>, D: Future<Output = ()>> Streams<'_, R, D> {
+    /// Ready when both have ended; says whether there was too much.
+    ///
+    /// Cancel safe: it goes on where it was.
+    async fn ended(&mut self) -> bool {
+        let mut too_much = false;
+        while self.reading || self.draining {
+            tokio::select! {
+                more = &mut self.read, if self.reading => {
+                    self.reading = false;
+                    too_much |= more;
+                }
+                () = &mut self.drain, if self.draining => self.draining = false,
+            }
+        }
+        too_much
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) async fn run(
         })?;
     match finished.ended {
         // The body's token is cancelled: the pipeline makes the outcome.
-        Ended::Stopped => Ok(Value::Null),
+        Ended::Stopped(_) => Ok(Value::Null),
         Ended::TooMuch => Err(failure(
             "COMMAND_OUTPUT_TOO_LARGE",
             format!(

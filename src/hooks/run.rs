@@ -96,10 +96,10 @@ pub(super) async fn run(
         Ok(finished) => {
             let stderr = &finished.stderr.text;
             match finished.ended {
-                Ended::Stopped if timed_out => {
+                Ended::Stopped(_) if timed_out => {
                     HookOutput::failed(HookFault::TimedOut(timeout), stderr)
                 }
-                Ended::Stopped => HookOutput::default(),
+                Ended::Stopped(_) => HookOutput::default(),
                 Ended::TooMuch => {
                     HookOutput::failed(HookFault::TooMuchOutput(spec.stdout_limit), stderr)
                 }

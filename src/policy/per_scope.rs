@@ -12,6 +12,12 @@ use toolfall_layers::{Scope, WeakScope};
 /// scopes that are gone is freed when the next new scope is seen.
 pub(crate) struct PerScope<T>(Mutex<HashMap<WeakScope, Arc<T>>>);
 
+impl<T: Default> Default for PerScope<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T: Default> PerScope<T> {
     pub(crate) fn new() -> Self {
         Self(Mutex::new(HashMap::new()))

@@ -54,6 +54,7 @@
 
 mod budget;
 mod items;
+mod malformed;
 mod notice;
 mod omitted;
 mod ring;
@@ -61,6 +62,7 @@ mod text;
 
 pub use self::budget::{BudgetError, budget};
 pub use self::items::{ItemRetainer, RetainedItems};
+pub use self::malformed::Malformed;
 pub use self::notice::{Limit, Notice};
 pub use self::omitted::{Omitted, Unit};
 pub use self::text::{RetainedText, TextRetainer};

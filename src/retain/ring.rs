@@ -89,11 +89,12 @@ impl Ends {
         };
     }
 
-    /// The text of what is held, and how many bytes of the source it is.
-    pub(super) fn finish(mut self) -> (String, u64) {
+    /// The text of what is held, how many bytes of the source it is, and where
+    /// in the text something was left out.
+    pub(super) fn finish(mut self) -> (String, u64, Option<usize>) {
         if !self.is_truncated() {
             let kept = self.bytes.len() as u64;
-            return (decoded(self.bytes), kept);
+            return (decoded(self.bytes), kept, None);
         }
         self.bytes[self.head..].rotate_left(self.oldest);
         let (head, tail) = self.bytes.split_at(self.head);
@@ -103,14 +104,15 @@ impl Ends {
         // make a character that the source does not have.
         if std::str::from_utf8(head).is_err() || std::str::from_utf8(tail).is_err() {
             let mut text = String::from_utf8_lossy(head).into_owned();
+            let gap = text.len();
             text.push_str(&String::from_utf8_lossy(tail));
-            return (text, kept);
+            return (text, kept, Some(gap));
         }
         let (head, tail) = (head.len(), tail.len());
         let start = self.bytes.len() - tail;
         self.bytes.copy_within(start.., head);
         self.bytes.truncate(head + tail);
-        (decoded(self.bytes), kept)
+        (decoded(self.bytes), kept, Some(head))
     }
 }
 

@@ -83,9 +83,10 @@ impl TextRetainer {
     /// each malformed sequence becomes a replacement character of three bytes.
     pub fn finish(self) -> RetainedText {
         let (limit, seen_bytes) = (self.limit(), self.seen_bytes());
-        let (text, kept_bytes) = self.ends.finish();
+        let (text, kept_bytes, gap) = self.ends.finish();
         RetainedText {
             text,
+            gap,
             kept_bytes,
             seen_bytes,
             truncated: kept_bytes < seen_bytes,
@@ -102,6 +103,8 @@ impl TextRetainer {
 pub struct RetainedText {
     /// The text: the start, then directly the end.
     pub text: String,
+    /// Where in the text something was left out, in bytes.
+    pub gap: Option<usize>,
     /// How many bytes of the source the text stands for; its own length,
     /// unless the source was malformed.
     pub kept_bytes: u64,

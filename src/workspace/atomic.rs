@@ -1,118 +1,161 @@
 //! Replacing a file: all of it, or nothing.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
+use tokio_util::sync::CancellationToken;
 
-use super::Workspace;
 use super::error::FileError;
+use super::gate::{Version, WriteGuard};
+use super::spot::Spot;
 
-impl Workspace {
-    /// Where a write to `path` goes: links are resolved, so that the file
-    /// that a link leads to is replaced and not the link.
-    pub(super) fn target(&self, path: &str) -> Result<PathBuf, FileError> {
-        let place = Self::judge(path)?;
-        let fail = |error: &std::io::Error| FileError::io(path, error);
-        match self.dir.canonicalize(place) {
-            Ok(found) => {
-                let kind = self.dir.metadata(&found).map_err(|error| fail(&error))?;
-                if kind.is_file() {
-                    return Ok(found);
-                }
-                Err(FileError::new(
-                    "WRONG_KIND",
-                    format!("expected a file or nothing at {path:?}, found something else"),
-                ))
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                if self.dir.symlink_metadata(place).is_ok() {
-                    return Err(FileError::new(
-                        "WRONG_KIND",
-                        format!(
-                            "expected a file or nothing at {path:?}, found a link that leads \
-                             nowhere"
-                        ),
-                    ));
-                }
-                let name = place.file_name().ok_or_else(|| {
-                    FileError::new(
-                        "WRONG_KIND",
-                        format!("expected a file's name at the end of {path:?}, found none"),
-                    )
-                })?;
-                let folder = match place.parent() {
-                    Some(folder) if !folder.as_os_str().is_empty() => folder,
-                    _ => Path::new("."),
-                };
-                let folder = self
-                    .dir
-                    .canonicalize(folder)
-                    .map_err(|error| FileError::io(&folder.to_string_lossy(), &error))?;
-                Ok(folder.join(name))
-            }
-            Err(error) => Err(fail(&error)),
+impl Spot {
+    /// Puts `content` in the place if `guard` holds. Says whether there was a
+    /// file before. Its caller holds the target.
+    pub(super) fn put(
+        &self,
+        content: &[u8],
+        guard: WriteGuard,
+        cancelled: &CancellationToken,
+    ) -> Result<bool, FileError> {
+        let path = self.target.display();
+        let fail = |error: &io::Error| FileError::io(path, error);
+        let before = self.look()?;
+        match (guard, &before) {
+            (WriteGuard::CreateIfAbsent, Some(_)) => return Err(FileError::exists(path)),
+            (WriteGuard::ReplaceIfVersion(_), None) => return Err(FileError::vanished()),
+            _ => {}
         }
+        let temporary = self
+            .fill(content, before.as_ref())
+            .map_err(|error| fail(&error))?;
+        // The comparison comes last, so that little can happen between it and
+        // the replacement.
+        if let WriteGuard::ReplaceIfVersion(version) = guard
+            && self.version()? != version
+        {
+            return Err(FileError::changed());
+        }
+        if cancelled.is_cancelled() {
+            return Err(FileError::cancelled());
+        }
+        match guard {
+            WriteGuard::CreateIfAbsent => self.create(temporary)?,
+            WriteGuard::ReplaceIfVersion(_) | WriteGuard::Unconditional => {
+                temporary.rename(&self.name).map_err(|error| fail(&error))?;
+            }
+        }
+        self.sync();
+        Ok(before.is_some())
     }
 
-    /// Writes `text` to a new file beside `target` and puts it in its place.
-    /// Says whether there was a file before.
-    pub(super) fn replace(&self, path: &str, target: &Path, text: &str) -> Result<bool, FileError> {
-        let fail = |error: &std::io::Error| FileError::io(path, error);
-        let before = self.dir.metadata(target).ok();
-        let temporary = beside(target);
-        let guard = Temporary {
-            dir: &self.dir,
-            path: Some(&temporary),
-        };
+    /// The version of the file that is there now.
+    fn version(&self) -> Result<Version, FileError> {
+        let file = self.open().map_err(|error| match error.code() {
+            "FS_NOT_FOUND" => FileError::vanished(),
+            _ => error,
+        })?;
+        Version::reading(file).map_err(|error| FileError::io(self.target.display(), &error))
+    }
+
+    /// A new file beside the target that holds `content` durably.
+    fn fill(&self, content: &[u8], before: Option<&Metadata>) -> io::Result<Temporary<'_>> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        let mut file = self
-            .dir
-            .open_with(&temporary, &options)
-            .map_err(|error| fail(&error))?;
-        file.write_all(text.as_bytes())
-            .map_err(|error| fail(&error))?;
-        if let Some(before) = &before {
-            file.set_permissions(before.permissions())
-                .map_err(|error| fail(&error))?;
+        #[cfg(unix)]
+        if before.is_some() {
+            use cap_std::fs::OpenOptionsExt as _;
+            // Nobody may read it who could not read the file before.
+            options.mode(0o600);
+        }
+        let name = unused();
+        let mut file = self.folder.open_with(&name, &options)?;
+        let temporary = Temporary {
+            folder: &self.folder,
+            name,
+            renamed: false,
+        };
+        file.write_all(content)?;
+        if let Some(before) = before {
+            file.set_permissions(before.permissions())?;
         }
         // Without this a loss of power may leave an empty file in its place.
-        file.sync_data().map_err(|error| fail(&error))?;
-        drop(file);
-        self.dir
-            .rename(&temporary, &self.dir, target)
+        file.sync_all()?;
+        Ok(temporary)
+    }
+
+    /// Gives the file its name unless something has that name.
+    fn create(&self, temporary: Temporary<'_>) -> Result<(), FileError> {
+        let fail = |error: &io::Error| {
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                let path = self.target.display();
+                return self.look().err().unwrap_or(FileError::exists(path));
+            }
+            FileError::io(self.target.display(), error)
+        };
+        let linked = self
+            .folder
+            .hard_link(&temporary.name, &self.folder, &self.name);
+        match linked {
+            // The other name goes when the guard does.
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(fail(&error));
+            }
+            // A file system without hard links: claim the name, then fill it.
+            Err(_) => {}
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        self.folder
+            .open_with(&self.name, &options)
             .map_err(|error| fail(&error))?;
-        guard.keep();
-        Ok(before.is_some())
+        temporary.rename(&self.name).map_err(|error| {
+            let _ = self.folder.remove_file(&self.name);
+            fail(&error)
+        })
+    }
+
+    /// Makes the new name durable. Where folders cannot be synced the system
+    /// writes it when it likes; the file is whole either way.
+    fn sync(&self) {
+        #[cfg(unix)]
+        if let Ok(folder) = self.folder.open(".") {
+            let _ = folder.sync_all();
+        }
     }
 }
 
-/// A name that nobody else uses, in the same folder.
-fn beside(target: &Path) -> PathBuf {
+/// A name that nobody else uses.
+fn unused() -> OsString {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    target.with_file_name(format!(".toolfall-{}-{number}.tmp", std::process::id()))
+    format!(".toolfall-{}-{number}.tmp", std::process::id()).into()
 }
 
 /// Takes a half written file away again.
 struct Temporary<'a> {
-    dir: &'a Dir,
-    path: Option<&'a Path>,
+    folder: &'a Dir,
+    name: OsString,
+    renamed: bool,
 }
 
 impl Temporary<'_> {
-    fn keep(mut self) {
-        self.path = None;
+    fn rename(mut self, name: &OsStr) -> io::Result<()> {
+        self.folder.rename(&self.name, self.folder, name)?;
+        self.renamed = true;
+        Ok(())
     }
 }
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        if let Some(path) = self.path {
-            // There is nobody to tell; the write has failed already.
-            let _ = self.dir.remove_file(path);
+        if !self.renamed {
+            // There is nobody to tell; the write has failed already, or the
+            // file has its other name.
+            let _ = self.folder.remove_file(&self.name);
         }
     }
 }

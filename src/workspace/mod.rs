@@ -12,13 +12,25 @@
 //! | `glob` | files whose path matches a glob | yes |
 //! | `grep` | lines that match a regular expression | yes |
 //! | `write_file` | makes or replaces a file, all or nothing | no |
-//! | `edit_file` | replaces one passage of a text file | no |
+//! | `edit_file` | replaces a passage of a text file | no |
 //!
-//! The last two declare that they make [edits](crate::ToolDef::edits).
+//! The last two declare that they make [edits](crate::ToolDef::edits). With a
+//! [`gate`] they change only what was read before, and is the same still.
 //!
 //! Failures carry the name `WorkspaceError` and one of these codes:
-//! `NOT_FOUND`, `OUTSIDE_ROOT`, `WRONG_KIND`, `NOT_TEXT`, `TOO_LARGE`,
-//! `BAD_PATTERN`, `NO_MATCH`, `AMBIGUOUS`, `IO`.
+//!
+//! | code | what is the matter |
+//! |---|---|
+//! | `FS_NOT_FOUND` | nothing is there |
+//! | `FS_NOT_REGULAR_FILE` | a file is wanted, and something else is there |
+//! | `FS_NOT_OBSERVED` | the file must be read first |
+//! | `FS_STALE_VERSION` | the file has changed since, or is gone |
+//! | `FS_EDIT_NOT_FOUND`, `FS_AMBIGUOUS_EDIT` | the passage stands nowhere, or more than once |
+//! | `FS_ABORTED` | the work was cancelled; a tool's call says `ABORTED` |
+//! | `FS_LISTENER_FAILED` | a listener of the gate panicked |
+//! | `OUTSIDE_ROOT`, `WRONG_KIND` | the path leads outside, or through or to no folder |
+//! | `NOT_TEXT`, `TOO_LARGE`, `OUT_OF_RANGE` | the file cannot be shown |
+//! | `BAD_PATTERN`, `INVALID_ARGS`, `IO` | a pattern, an argument, the system |
 //!
 //! ```
 //! use tokio_util::sync::CancellationToken;
@@ -48,10 +60,15 @@ mod atomic;
 mod cards;
 mod edit_file;
 mod error;
+pub mod gate;
 mod glob;
 mod grep;
 mod list_dir;
+mod locks;
+mod passage;
+mod provider;
 mod read_file;
+mod spot;
 mod text;
 mod walk;
 mod write_file;
@@ -65,9 +82,11 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use tokio_util::sync::CancellationToken;
 
-use self::error::FileError;
-pub use self::error::WorkspaceError;
-use crate::{BoxError, ToolDef};
+pub use self::error::{FileError, WorkspaceError};
+use self::gate::{FileGate, Files};
+pub use self::passage::Edit;
+pub use self::provider::{Edited, FileText, Written};
+use crate::{BoxError, CallView, ToolContext, ToolDef};
 
 /// How much the tools of a [`Workspace`] read and return.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +125,7 @@ pub struct Workspace {
     dir: Arc<Dir>,
     root: Arc<Path>,
     limits: Limits,
+    gate: FileGate,
 }
 
 impl Workspace {
@@ -125,6 +145,7 @@ impl Workspace {
                 dir: Arc::new(dir),
                 root: root.into(),
                 limits: Limits::default(),
+                gate: FileGate::new(),
             }),
             Err(source) => Err(WorkspaceError {
                 root: given,
@@ -137,6 +158,19 @@ impl Workspace {
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Asks the listeners of `gate` before a file is changed, and tells them
+    /// what was seen. Without one, everything may be changed.
+    pub fn gate(mut self, gate: FileGate) -> Self {
+        self.gate = gate;
+        self
+    }
+
+    /// Access to the files on behalf of `call`, through the gate: for tools of
+    /// a host's own that read and change files like those here.
+    pub fn files(&self, call: &CallView) -> Files {
+        Files::new(self.clone(), call.clone())
     }
 
     /// The root, as the system names it.
@@ -183,6 +217,24 @@ impl Workspace {
                 Err(error) => Err(format!("the work did not finish: {error}").into()),
             }
         }
+    }
+}
+
+impl Workspace {
+    /// As [`blocking`](Self::blocking), through the gate.
+    fn gated<T, W>(
+        &self,
+        ctx: &ToolContext,
+        work: W,
+    ) -> impl Future<Output = Result<T, BoxError>> + use<T, W>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Files, &CancellationToken) -> Result<T, FileError> + Send + 'static,
+    {
+        let files = self.files(ctx.call());
+        self.blocking(ctx.cancellation(), move |_, cancelled| {
+            work(&files, cancelled)
+        })
     }
 }
 

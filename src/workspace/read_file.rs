@@ -6,10 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Workspace;
-use super::cards;
 use super::error::FileError;
 use super::text::cut;
+use super::{Limits, Workspace, cards};
 use crate::{BoxError, ContentBlock, ToolContext, ToolDef, tool_fn};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -49,8 +48,10 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
         "Reads a text file of the workspace, or a window of its lines. Each line comes with its \
          number.",
         move |args: Args, ctx: ToolContext| {
-            workspace.blocking(ctx.cancellation(), move |workspace, _| {
-                read(workspace, args)
+            let limits = workspace.limits.clone();
+            workspace.gated(&ctx, move |files, cancelled| {
+                let path = args.path.clone();
+                files.read_with(&path, cancelled, |file| window(&file.text, &limits, args))
             })
         },
     )
@@ -60,9 +61,7 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
     cards::read_file(tool)
 }
 
-fn read(workspace: &Workspace, args: Args) -> Result<Window, FileError> {
-    let text = workspace.read_text(&args.path)?;
-    let limits = &workspace.limits;
+fn window(text: &str, limits: &Limits, args: Args) -> Result<Window, FileError> {
     let to_usize = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let first_line = args.first_line.map_or(1, to_usize).max(1);
     let most = args
@@ -72,7 +71,7 @@ fn read(workspace: &Workspace, args: Args) -> Result<Window, FileError> {
     let total_lines = text.lines().count();
     if first_line > total_lines.max(1) {
         return Err(FileError::new(
-            "NOT_FOUND",
+            "OUT_OF_RANGE",
             format!(
                 "expected a first line of at most {total_lines}, the last line of {:?}, found \
                  {first_line}",

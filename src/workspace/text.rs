@@ -1,6 +1,5 @@
-//! Opening and reading text, bounded.
+//! Judging paths, opening files and cutting lines.
 
-use std::io::Read as _;
 use std::path::{Component, Path};
 
 use cap_std::fs::{Dir, File, OpenOptions};
@@ -13,14 +12,14 @@ impl Workspace {
     pub(super) fn judge(path: &str) -> Result<&Path, FileError> {
         if path.is_empty() {
             return Err(FileError::new(
-                "NOT_FOUND",
-                "expected a path, found an empty text; \".\" is the root",
+                crate::code::INVALID_ARGS,
+                "invalid arguments: path must be a non-empty string; \".\" is the root",
             ));
         }
         if path.contains('\0') {
             return Err(FileError::new(
-                "NOT_FOUND",
-                "expected a path, found one with a NUL character",
+                crate::code::INVALID_ARGS,
+                "invalid arguments: expected a path, found one with a NUL character",
             ));
         }
         let path_ = Path::new(path);
@@ -36,29 +35,6 @@ impl Workspace {
     /// Opens a regular file for reading; never waits for a pipe's writer.
     pub(super) fn open_file(&self, path: &str) -> Result<File, FileError> {
         open_regular(&self.dir, path)
-    }
-
-    /// The text of a file within the limits.
-    pub(super) fn read_text(&self, path: &str) -> Result<String, FileError> {
-        let file = self.open_file(path)?;
-        let limit = self.limits.file_bytes;
-        let mut bytes = Vec::new();
-        file.take(limit + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| FileError::io(path, &error))?;
-        if bytes.len() as u64 > limit {
-            return Err(FileError::new(
-                "TOO_LARGE",
-                format!("expected a file of at most {limit} bytes, found more in {path:?}"),
-            ));
-        }
-        String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            FileError::new(
-                "NOT_TEXT",
-                format!("expected UTF-8 text in {path:?}, found other bytes from offset {at}"),
-            )
-        })
     }
 }
 
@@ -80,16 +56,10 @@ fn open_regular(dir: &Dir, path: &str) -> Result<File, FileError> {
         .metadata()
         .map_err(|error| FileError::io(path, &error))?;
     if kind.is_dir() {
-        return Err(FileError::new(
-            "WRONG_KIND",
-            format!("expected a file at {path:?}, found a folder"),
-        ));
+        return Err(FileError::irregular(path, "a folder"));
     }
     if !kind.is_file() {
-        return Err(FileError::new(
-            "WRONG_KIND",
-            format!("expected a regular file at {path:?}, found something else"),
-        ));
+        return Err(FileError::irregular(path, "something else"));
     }
     Ok(file)
 }

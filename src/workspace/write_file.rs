@@ -1,15 +1,11 @@
 //! `write_file`: makes or replaces a file.
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
 use super::cards;
-use super::error::FileError;
 use crate::card::DiffEntry;
 use crate::{BoxError, ContentBlock, ToolContext, ToolDef, tool_fn};
 
@@ -44,44 +40,25 @@ pub(super) fn tool(workspace: &Workspace) -> ToolDef {
         "write_file",
         "Writes a text file of the workspace: makes it, or replaces all of it.",
         move |args: Args, ctx: ToolContext| {
-            workspace.blocking(ctx.cancellation(), move |workspace, cancelled| {
-                write(workspace, args, cancelled)
+            workspace.gated(&ctx, move |files, cancelled| {
+                let Args {
+                    path,
+                    content,
+                    make_folders,
+                } = args;
+                let written = files.write_below(&path, &content, make_folders, cancelled)?;
+                Ok(Written {
+                    path,
+                    bytes: content.len(),
+                    replaced: written.replaced,
+                    diffs: written.diffs,
+                })
             })
         },
     )
     .edits()
     .render(render);
     cards::write_file(tool)
-}
-
-fn write(
-    workspace: &Workspace,
-    args: Args,
-    cancelled: &CancellationToken,
-) -> Result<Written, FileError> {
-    let place = Workspace::judge(&args.path)?;
-    if args.make_folders
-        && let Some(folder) = place.parent()
-        && folder != Path::new("")
-    {
-        workspace
-            .dir
-            .create_dir_all(folder)
-            .map_err(|error| FileError::io(&folder.to_string_lossy(), &error))?;
-    }
-    let target = workspace.target(&args.path)?;
-    if cancelled.is_cancelled() {
-        return Err(FileError::cancelled());
-    }
-    // What cannot be read is shown as if nothing had been there.
-    let before = workspace.read_text(&args.path).unwrap_or_default();
-    let replaced = workspace.replace(&args.path, &target, &args.content)?;
-    Ok(Written {
-        bytes: args.content.len(),
-        diffs: cards::changes(&args.path, &before, &args.content),
-        path: args.path,
-        replaced,
-    })
 }
 
 fn render(value: &Value) -> Result<Vec<ContentBlock>, BoxError> {

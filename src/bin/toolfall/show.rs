@@ -84,6 +84,13 @@ fn presenters() -> Result<Registry, Error> {
     for registration in registered {
         registration.keep();
     }
+    #[cfg(unix)]
+    if let Ok(bash) = toolfall::bash::BashTool::new(".") {
+        let registered = registry.register(bash.into_tool());
+        registered
+            .map_err(|error| Error::own("the shell cannot be registered", &error))?
+            .keep();
+    }
     Ok(registry)
 }
 

@@ -65,7 +65,7 @@
 //! - a path that does not match and may be another way to write one that does,
 //!   since nobody says where the tool begins: one that begins with `..`, and an
 //!   absolute one where the pattern is relative. `secrets/**` cannot tell of
-//!   `/work/secrets/key`; `**/secrets/**` can, and so can
+//!   `/srv/secrets/key`; `**/secrets/**` can, and so can
 //!   [`Test::path_below`];
 //! - a value of a type that the test is not for, or on the way to the place:
 //!   a list where the rule expects a text, if one of its elements may be that

@@ -8,6 +8,7 @@ use serde_json::Value;
 use toml::Spanned;
 use toolfall::replay::{Answer, Replay, Unrecorded};
 use toolfall::workspace::Workspace;
+use toolfall::workspace::gate::FileGate;
 use toolfall::{Registration, Registry, ToolDef};
 
 use super::place::read_text;
@@ -26,6 +27,14 @@ pub(super) struct Files {
     /// The names of those that are wanted; all six without it.
     #[schemars(with = "Option<Vec<String>>")]
     tools: Option<Vec<Spanned<String>>>,
+    /// Whether an agent must have read a file before it overwrites or edits
+    /// it, and the file be the same still.
+    #[serde(default = "yes")]
+    read_before_edit: bool,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 /// A tool that answers from a record; nothing runs.
@@ -124,7 +133,10 @@ impl Config {
             Some(source) if root.is_none() || at.is_some() => source.error(at, message),
             _ => Error::input(format!("--root: {message}")),
         };
-        let workspace = Workspace::open(&folder).map_err(|error| fail(at, &chain(&error)))?;
+        let mut workspace = Workspace::open(&folder).map_err(|error| fail(at, &chain(&error)))?;
+        if files.is_none_or(|files| files.read_before_edit) {
+            workspace = workspace.gate(FileGate::read_before_edit());
+        }
         let tools = workspace.tools();
         let Some(wanted) = files.and_then(|files| files.tools.as_ref()) else {
             return Ok(tools);
