@@ -187,7 +187,13 @@ async fn writes_and_edits_are_diffs_from_their_call_on() {
         json!({"card": "diff", "title": "Write out.txt", "locations": [{"path": "out.txt"}],
             "diffs": [{"path": "out.txt", "oldText": null, "newText": "text"}]})
     );
-    assert!(card::DiffEntry::new("a", "", "new").old_text.is_none());
+    let from_nothing = json!({"path": "a.txt", "old_text": "", "new_text": "new"});
+    let ran = place.run("edit_file", from_nothing).await;
+    assert_eq!(
+        ran.call["diffs"],
+        json!([{"path": "a.txt", "oldText": null, "newText": "new"}])
+    );
+    assert!(ran.is_error && ran.result.is_null());
 }
 
 /// conformance: CARD-18

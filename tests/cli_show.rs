@@ -34,7 +34,7 @@ fn shown(out: &str) {
     assert!(out.contains(matches), "{out}");
     assert!(out.contains("+ \\u{1b}]0;x\\u{7}\n"), "{out}");
     assert!(
-        out.contains("  ✗ read_file Read none  [NOT_FOUND]\n"),
+        out.contains("  ✗ read_file Read none  [FS_NOT_FOUND]\n"),
         "{out}"
     );
     assert!(out.contains("  ✗ read_file {}  [INVALID_ARGS]\n"), "{out}");
