@@ -1,6 +1,7 @@
 //! `toolfall.toml`.
 
 mod agent;
+mod bash;
 mod budget;
 mod command;
 mod grants;
@@ -59,6 +60,7 @@ struct Written {
     /// call is denied. No limit without it.
     approval_timeout_ms: Option<NonZeroU64>,
     files: Option<tools::Files>,
+    bash: Option<bash::Bash>,
     /// Programs as tools. On Unix only.
     #[serde(default)]
     #[schemars(extend("default" = []))]

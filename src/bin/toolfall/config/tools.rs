@@ -111,6 +111,9 @@ impl Config {
         } else {
             self.written.command.as_slice()
         };
+        if let (Some(bash), false) = (&self.written.bash, replay) {
+            add(self.bash(source, bash)?, None)?;
+        }
         for command in commands {
             add(self.command(source, command)?, Some(command.name.span()))?;
         }

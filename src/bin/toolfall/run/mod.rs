@@ -163,8 +163,8 @@ fn form(args: &Run) -> Form {
 fn no_tools(config: &Config) -> Error {
     Error::input(match config.file() {
         Some(file) => format!(
-            "{}: expected tools, found none: add [files], [[command]] or [[replay]], or give \
-             --root DIR or --replay",
+            "{}: expected tools, found none: add [files], [bash], [[command]] or [[replay]], \
+             or give --root DIR or --replay",
             file.display()
         ),
         None => {
