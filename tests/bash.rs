@@ -80,6 +80,11 @@ async fn what_is_written_comes_back_in_its_order_with_how_it_ended() {
         ("true", ""),
         ("echo out; echo err >&2; echo out", "out\nerr\nout\n"),
         ("printf hi; exit 3", "hi\n[exit code: 3]"),
+        // What only looks like an end is output.
+        (
+            "printf 'a\\n[exit code: 3]'",
+            "a\n[exit code: 3]\n[exit code: 0]",
+        ),
         ("kill -KILL $$", "\n[killed by signal: SIGKILL]"),
         ("cat; echo nothing to read", "nothing to read\n"),
         (

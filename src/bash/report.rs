@@ -1,9 +1,12 @@
 //! How a command ended, and what it wrote.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::card::Ending;
+use crate::card::shell::End;
 
 /// The value of a call of the tool `bash`.
 ///
@@ -36,27 +39,33 @@ pub struct BashReport {
     pub incomplete: bool,
 }
 
+impl BashReport {
+    fn end(&self) -> End {
+        let ending = match (&self.signal, self.exit_code) {
+            (Some(signal), _) => Ending::Signal(signal.clone()),
+            (None, code) => Ending::ExitCode(code.unwrap_or(0)),
+        };
+        End {
+            ending,
+            timed_out_ms: self.timed_out_after_ms,
+        }
+    }
+}
+
 impl fmt::Display for BashReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.output)?;
+        let mut output = self.output.clone();
         if self.malformed > 0 {
             let sequences = if self.malformed == 1 {
                 "sequence"
             } else {
                 "sequences"
             };
-            write!(f, "\n[{} malformed UTF-8 {sequences}]", self.malformed)?;
+            write!(output, "\n[{} malformed UTF-8 {sequences}]", self.malformed)?;
         }
         if self.incomplete {
-            f.write_str("\n[output incomplete: another process still holds it]")?;
+            output.push_str("\n[output incomplete: another process still holds it]");
         }
-        if let Some(after) = self.timed_out_after_ms {
-            write!(f, "\n[timed out after {after}ms]")?;
-        }
-        match (&self.signal, self.exit_code) {
-            (Some(signal), _) => write!(f, "\n[killed by signal: {signal}]"),
-            (None, Some(code)) if code != 0 => write!(f, "\n[exit code: {code}]"),
-            _ => Ok(()),
-        }
+        f.write_str(&self.end().text(&output))
     }
 }
