@@ -4,13 +4,16 @@
 //! References lead inside the document only; nothing is ever fetched.
 
 mod expansion;
+pub mod provider;
 mod refusal;
+mod unknown;
 mod violation;
 mod words;
 
 use serde_json::{Map, Value};
 
 pub use self::refusal::SchemaError;
+pub use self::unknown::{UnknownKeyword, unknown_keywords};
 use self::violation::Root;
 pub use self::violation::{MAX_VIOLATIONS, Violation};
 

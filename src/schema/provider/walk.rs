@@ -1,0 +1,490 @@
+//! The walk through a schema for providers that take a small part of it.
+
+use serde_json::{Map, Value, json};
+
+use super::Provider;
+use super::change::{Accepts, Change, Changes, below};
+use super::fold;
+use super::keywords::{
+    applies, is_annotation, is_enum_kept, is_kept, is_structure, kinds_meant, kinds_of, without,
+};
+use super::reference::{Definitions, reference_of, resolve, without_reference};
+
+/// Containers in containers, in strict mode.
+const MAX_LEVELS: usize = 10;
+/// Containers in containers, where references are inlined.
+const MAX_INLINED_LEVELS: usize = 16;
+/// Schemas that inlining may make.
+const MAX_INLINED: usize = 2_000;
+/// A dropped keyword is told in the description if it is as short as this, in
+/// bytes.
+const MAX_TOLD: usize = 200;
+
+const KINDS: [&str; 7] = [
+    "string", "number", "integer", "boolean", "object", "array", "null",
+];
+
+pub(super) struct Walk<'a> {
+    pub(super) provider: Provider,
+    root: &'a Value,
+    pub(super) changes: Changes,
+    definitions: Definitions,
+    /// The places that are being inlined.
+    inlining: Vec<String>,
+    inlined: usize,
+}
+
+pub(super) fn project(provider: Provider, root: &Value) -> (Value, Vec<Change>) {
+    let mut walk = Walk {
+        provider,
+        root,
+        changes: Changes::default(),
+        definitions: Definitions::default(),
+        inlining: Vec::new(),
+        inlined: 0,
+    };
+    let mut top = fold::top(root, &mut walk.changes);
+    let kinds = walk.kinds("", &top);
+    if kinds != ["object"] {
+        let accepts = if kinds.iter().any(|kind| kind == "object") || !top.contains_key("type") {
+            Accepts::Less
+        } else {
+            Accepts::More
+        };
+        walk.changes
+            .add("", "type", accepts, "the top is an object");
+        top.insert("type".to_owned(), json!("object"));
+    }
+    let mut schema = walk.plain("", top, 0);
+    let mut definitions = Map::new();
+    let mut next = 0;
+    while let Some((name, place)) = walk.definitions.get(next) {
+        let target = root.pointer(&place).unwrap_or(&Value::Null);
+        let target = walk.schema(&place, target, 0);
+        definitions.insert(name, target);
+        next += 1;
+    }
+    if let (false, Value::Object(schema)) = (definitions.is_empty(), &mut schema) {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    (schema, walk.changes.0)
+}
+
+impl Walk<'_> {
+    /// The projection of a schema below the top. Depth and inlining are
+    /// bounded, so recursion is.
+    pub(super) fn schema(&mut self, place: &str, schema: &Value, level: usize) -> Value {
+        let most = match self.provider {
+            Provider::OpenAiStrict => MAX_LEVELS,
+            _ => MAX_INLINED_LEVELS,
+        };
+        if level > most {
+            return self.anything(place, "", Accepts::Less);
+        }
+        if !self.inlining.is_empty() {
+            self.inlined += 1;
+            if self.inlined > MAX_INLINED {
+                return self.anything(place, "$ref", Accepts::Less);
+            }
+        }
+        let map = match schema {
+            Value::Object(map) if is_any(self.provider, map) => return schema.clone(),
+            Value::Object(map) => map,
+            Value::Bool(true) => return self.anything(place, "", Accepts::Less),
+            _ => return self.anything(place, "", Accepts::More),
+        };
+        let mut map = map.clone();
+        fold::modernise(place, &mut map, &mut self.changes);
+        fold::all_of(self.root, place, &mut map, &mut self.changes);
+        if let Some(reference) = reference_of(&map).map(str::to_owned) {
+            return self.referred(place, &reference, map, level);
+        }
+        let keyword = ["anyOf", "oneOf"]
+            .into_iter()
+            .find(|keyword| map.contains_key(*keyword));
+        match keyword {
+            Some(keyword) if !map.contains_key("properties") => {
+                self.alternatives(place, keyword, map, level)
+            }
+            _ => self.plain(place, map, level),
+        }
+    }
+
+    /// Any value, as far as the provider can say that.
+    pub(super) fn anything(&mut self, place: &str, keyword: &str, accepts: Accepts) -> Value {
+        let why = "the provider wants a type: text, numbers, booleans and null";
+        self.changes.add(place, keyword, accepts, why);
+        any(self.provider)
+    }
+
+    fn referred(
+        &mut self,
+        place: &str,
+        reference: &str,
+        mut map: Map<String, Value>,
+        level: usize,
+    ) -> Value {
+        without_reference(&mut map);
+        let mut out = self.kept_annotations(place, &mut map);
+        for (keyword, value) in &map {
+            self.dropped(place, keyword, value, &every_kind(), &mut out);
+        }
+        let target = match resolve(self.root, reference) {
+            None => self.anything(place, "$ref", Accepts::More),
+            Some((target, _)) if self.provider == Provider::OpenAiStrict => {
+                let address = if target.is_empty() {
+                    "#".to_owned()
+                } else {
+                    format!("#/$defs/{}", self.definitions.name(&target))
+                };
+                if address != reference {
+                    let why = "definitions stand in `$defs`";
+                    self.changes.add(place, "$ref", Accepts::Same, why);
+                }
+                if !out.is_empty() {
+                    out.insert("anyOf".to_owned(), json!([{ "$ref": address }]));
+                    let why = "a reference has nothing beside it: it is the only alternative";
+                    self.changes.add(place, "$ref", Accepts::Same, why);
+                    return Value::Object(out);
+                }
+                json!({ "$ref": address })
+            }
+            Some((target, _)) if self.inlining.contains(&target) => {
+                let why = "leads back to what it stands in, and the provider takes no reference";
+                self.changes.add(place, "$ref", Accepts::Less, why);
+                any(self.provider)
+            }
+            Some((target, schema)) => {
+                let why = "the provider takes no reference: inlined";
+                self.changes.add(place, "$ref", Accepts::Same, why);
+                self.inlining.push(target.clone());
+                let inlined = self.schema(&target, schema, level);
+                self.inlining.pop();
+                inlined
+            }
+        };
+        if let Value::Object(target) = target {
+            for (keyword, value) in target {
+                out.entry(keyword).or_insert(value);
+            }
+        }
+        Value::Object(out)
+    }
+
+    /// A schema with types, without alternatives.
+    fn plain(&mut self, place: &str, mut map: Map<String, Value>, level: usize) -> Value {
+        let kinds = self.kinds(place, &map);
+        let values = match map.remove("enum") {
+            Some(Value::Array(values)) => Some(values),
+            _ => map.get("const").map(|value| vec![value.clone()]),
+        };
+        let was_const = map.remove("const").is_some();
+        let mut out = self.kept_annotations(place, &mut map);
+        map.remove("type");
+        if let Some(values) = values {
+            let keyword = if was_const { "const" } else { "enum" };
+            if is_enum_kept(self.provider, &values) {
+                if was_const {
+                    let why = "a list of one allowed value instead";
+                    self.changes.add(place, "const", Accepts::Same, why);
+                }
+                out.insert("enum".to_owned(), Value::Array(values));
+            } else {
+                self.dropped(
+                    place,
+                    keyword,
+                    &Value::Array(values),
+                    &every_kind(),
+                    &mut out,
+                );
+            }
+        }
+        let solid: Vec<String> = kinds
+            .iter()
+            .filter(|kind| *kind != "null")
+            .cloned()
+            .collect();
+        if self.provider == Provider::Gemini && (solid.len() > 1 || solid.len() < kinds.len()) {
+            return self.apart(place, &kinds, &solid, map, out, level);
+        }
+        for (keyword, value) in &map {
+            match &**keyword {
+                "properties" | "required" | "additionalProperties" | "items"
+                    if applies(keyword, &kinds) => {}
+                _ if applies(keyword, &kinds) && is_kept(self.provider, keyword, value) => {
+                    out.insert(keyword.clone(), value.clone());
+                }
+                _ => self.dropped(place, keyword, value, &kinds, &mut out),
+            }
+        }
+        if kinds.iter().any(|kind| kind == "object") {
+            self.object(place, &map, level, &mut out);
+        }
+        if kinds.iter().any(|kind| kind == "array") {
+            let inner = below(place, "items");
+            let items = match map.get("items") {
+                Some(items) => self.schema(&inner, items, level + 1),
+                None => self.anything(&inner, "items", Accepts::Less),
+            };
+            out.insert("items".to_owned(), items);
+        }
+        let kind = match <[String; 1]>::try_from(kinds) {
+            Ok([kind]) => Value::String(kind),
+            Err(kinds) => json!(kinds),
+        };
+        out.insert("type".to_owned(), kind);
+        Value::Object(out)
+    }
+
+    /// One alternative a type, for Gemini, which takes no lists of types.
+    fn apart(
+        &mut self,
+        place: &str,
+        kinds: &[String],
+        solid: &[String],
+        map: Map<String, Value>,
+        mut out: Map<String, Value>,
+        level: usize,
+    ) -> Value {
+        let values = out.remove("enum");
+        if let [] = solid {
+            out.insert("type".to_owned(), json!("null"));
+            return Value::Object(out);
+        }
+        let mut branches = Vec::new();
+        for kind in solid {
+            let mut branch = map.clone();
+            branch.insert("type".to_owned(), kind.clone().into());
+            if let (Some(values), "string") = (&values, &**kind) {
+                branch.insert("enum".to_owned(), values.clone());
+            }
+            branches.push(self.plain(place, branch, level));
+        }
+        let why = "one alternative for each type";
+        self.changes.add(place, "type", Accepts::Same, why);
+        if solid.len() < kinds.len() {
+            branches.push(json!({"type": "null"}));
+        }
+        self.any_of(place, branches, &mut out);
+        Value::Object(out)
+    }
+
+    fn object(
+        &mut self,
+        place: &str,
+        map: &Map<String, Value>,
+        level: usize,
+        out: &mut Map<String, Value>,
+    ) {
+        let strict = self.provider == Provider::OpenAiStrict;
+        let mut required: Vec<String> = map
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect();
+        let mut properties = Map::new();
+        for (name, schema) in map
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            let inner = below(&below(place, "properties"), name);
+            let mut projected = self.schema(&inner, schema, level + 1);
+            if strict && !required.contains(name) {
+                nullable(&mut projected);
+                let why = "every property is required: `null` instead of leaving it out";
+                self.changes.add(&inner, "required", Accepts::Same, why);
+            }
+            properties.insert(name.clone(), projected);
+        }
+        for name in &required {
+            if !properties.contains_key(name) {
+                let inner = below(&below(place, "properties"), name);
+                let projected = self.anything(&inner, "required", Accepts::Less);
+                properties.insert(name.clone(), projected);
+            }
+        }
+        let more = map.get("additionalProperties");
+        if strict {
+            if more != Some(&Value::Bool(false)) {
+                let why = "an object is closed: only declared properties are offered";
+                self.changes
+                    .add(place, "additionalProperties", Accepts::Less, why);
+            }
+            required = properties.keys().cloned().collect();
+            out.insert("additionalProperties".to_owned(), false.into());
+        } else if let Some(more) = more {
+            self.dropped(place, "additionalProperties", more, &every_kind(), out);
+        }
+        required.sort();
+        required.dedup();
+        if strict || !required.is_empty() {
+            out.insert("required".to_owned(), json!(required));
+        }
+        if strict || !properties.is_empty() {
+            out.insert("properties".to_owned(), Value::Object(properties));
+        }
+    }
+
+    /// The types of a schema, none of them unknown.
+    fn kinds(&mut self, place: &str, map: &Map<String, Value>) -> Vec<String> {
+        let declared: Vec<String> = match map.get("type") {
+            Some(Value::String(kind)) => vec![kind.clone()],
+            Some(Value::Array(kinds)) => kinds
+                .iter()
+                .filter_map(|kind| kind.as_str().map(str::to_owned))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let known: Vec<String> = declared
+            .into_iter()
+            .filter(|kind| KINDS.contains(&&**kind))
+            .collect();
+        if !known.is_empty() {
+            return known;
+        }
+        if let Some(kind) = map.get("type") {
+            let why = format!("expected types of JSON, found {kind}");
+            let why: String = why.chars().take(MAX_TOLD).collect();
+            self.changes.add(place, "type", Accepts::More, &why);
+        }
+        if let Some(Value::Array(values)) = map.get("enum") {
+            let kinds = kinds_of(values);
+            if !kinds.is_empty() {
+                return self.inferred(place, Accepts::Same, kinds);
+            }
+        }
+        if let Some(value) = map.get("const") {
+            return self.inferred(place, Accepts::Same, kinds_of(std::slice::from_ref(value)));
+        }
+        let mut meant = kinds_meant(map);
+        if meant.is_empty() {
+            meant = ["string", "number", "boolean", "null"]
+                .map(str::to_owned)
+                .to_vec();
+        }
+        self.inferred(place, Accepts::Less, meant)
+    }
+
+    fn inferred(&mut self, place: &str, accepts: Accepts, kinds: Vec<String>) -> Vec<String> {
+        self.changes
+            .add(place, "type", accepts, "the provider wants one: inferred");
+        kinds
+    }
+
+    /// Takes the annotations out of `map`, and keeps what the provider takes.
+    pub(super) fn kept_annotations(
+        &mut self,
+        place: &str,
+        map: &mut Map<String, Value>,
+    ) -> Map<String, Value> {
+        let mut out = Map::new();
+        for keyword in ["title", "description", "nullable", "default"] {
+            if let Some(value) = map.get(keyword)
+                && is_kept(self.provider, keyword, value)
+            {
+                out.insert(keyword.to_owned(), value.clone());
+                map.remove(keyword);
+            }
+        }
+        let rest: Vec<String> = map
+            .keys()
+            .filter(|keyword| is_annotation(keyword) || is_structure(keyword))
+            .cloned()
+            .collect();
+        for keyword in rest {
+            let value = map.remove(&keyword).unwrap_or_default();
+            if !matches!(&*keyword, "$defs" | "definitions") {
+                self.dropped(place, &keyword, &value, &every_kind(), &mut out);
+            }
+        }
+        out
+    }
+
+    /// Reports a keyword that is gone; the model may read it in the
+    /// description.
+    pub(super) fn dropped(
+        &mut self,
+        place: &str,
+        keyword: &str,
+        value: &Value,
+        kinds: &[String],
+        out: &mut Map<String, Value>,
+    ) {
+        let accepts = if kinds.is_empty() {
+            without(keyword, &every_kind())
+        } else {
+            without(keyword, kinds)
+        };
+        let is_told = accepts == Accepts::More || matches!(keyword, "default" | "examples");
+        let text = value.to_string();
+        if is_told && text.len() <= MAX_TOLD {
+            let note = format!("({keyword}: {text})");
+            let description = match out.get("description").and_then(Value::as_str) {
+                Some(known) if !known.is_empty() => format!("{known} {note}"),
+                _ => note,
+            };
+            out.insert("description".to_owned(), description.into());
+        }
+        self.changes
+            .add(place, keyword, accepts, "the provider does not take it");
+    }
+}
+
+fn every_kind() -> Vec<String> {
+    KINDS.map(str::to_owned).to_vec()
+}
+
+fn any(provider: Provider) -> Value {
+    match provider {
+        Provider::Gemini => json!({
+            "anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}],
+            "nullable": true,
+        }),
+        _ => json!({"type": ["string", "number", "boolean", "null"]}),
+    }
+}
+
+fn is_any(provider: Provider, map: &Map<String, Value>) -> bool {
+    map.len() <= 2 && any(provider).as_object() == Some(map)
+}
+
+/// Lets a projected schema accept `null`.
+fn nullable(schema: &mut Value) {
+    let Value::Object(map) = schema else {
+        return;
+    };
+    if let Some(Value::Array(branches)) = map.get_mut("anyOf") {
+        if !branches.iter().any(accepts_null) {
+            branches.push(json!({"type": "null"}));
+        }
+        return;
+    }
+    if accepts_null(&Value::Object(map.clone())) {
+        return;
+    }
+    if map.contains_key("enum") || map.contains_key("$ref") {
+        *schema = json!({"anyOf": [schema.take(), {"type": "null"}]});
+        return;
+    }
+    match map.get_mut("type") {
+        Some(Value::Array(kinds)) => kinds.push("null".into()),
+        Some(kind) => *kind = json!([kind.take(), "null"]),
+        None => {}
+    }
+}
+
+fn accepts_null(schema: &Value) -> bool {
+    let by_type = match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
+        Some(kind) => kind == "null",
+        None => false,
+    };
+    match schema.get("enum") {
+        Some(Value::Array(values)) => by_type && values.contains(&Value::Null),
+        _ => by_type,
+    }
+}
