@@ -187,6 +187,20 @@ fn text(block: &ContentBlock) -> String {
             Some(mime) => format!("[{name} ({mime}): {uri}]"),
             None => format!("[{name}: {uri}]"),
         },
+        ContentBlock::Resource { resource } => {
+            let EmbeddedResource {
+                uri,
+                mime_type,
+                contents,
+            } = resource;
+            let kind = mime_type.as_deref().map_or(String::new(), |mime| format!(" ({mime})"));
+            match contents {
+                ResourceContents::Text(text) => format!("[{uri}{kind}]\n{text}"),
+                ResourceContents::Blob(_) => {
+                    format!("[{uri}{kind}: bytes, which cannot be shown here]")
+                }
+            }
+        }
         other => format!("[content of kind {}, which is not shown]", other.kind()),
     }
 }

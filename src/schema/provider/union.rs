@@ -83,8 +83,10 @@ impl Walk<'_> {
                 branches.push(json!({"type": "null"}));
             }
         }
+        // A reference stays alone: nothing stands beside it.
         if branches.len() == 1
             && let Value::Object(only) = &branches[0]
+            && (out.is_empty() || !only.contains_key("$ref"))
         {
             for (keyword, value) in only {
                 out.entry(keyword.clone()).or_insert_with(|| value.clone());

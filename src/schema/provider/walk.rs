@@ -14,8 +14,8 @@ use super::reference::{Definitions, reference_of, resolve, without_reference};
 const MAX_LEVELS: usize = 10;
 /// Containers in containers, where references are inlined.
 const MAX_INLINED_LEVELS: usize = 16;
-/// Schemas that inlining may make.
-const MAX_INLINED: usize = 2_000;
+/// The schema with all that is inlined, in bytes.
+const MAX_INLINED: usize = 192 * 1024;
 /// A dropped keyword is told in the description if it is as short as this, in
 /// bytes.
 const MAX_TOLD: usize = 200;
@@ -31,6 +31,7 @@ pub(super) struct Walk<'a> {
     definitions: Definitions,
     /// The places that are being inlined.
     inlining: Vec<String>,
+    /// Bytes of the schema and of what was inlined.
     inlined: usize,
 }
 
@@ -41,7 +42,7 @@ pub(super) fn project(provider: Provider, root: &Value) -> (Value, Vec<Change>) 
         changes: Changes::default(),
         definitions: Definitions::default(),
         inlining: Vec::new(),
-        inlined: 0,
+        inlined: root.to_string().len(),
     };
     let mut top = fold::top(root, &mut walk.changes);
     let kinds = walk.kinds("", &top);
@@ -80,12 +81,6 @@ impl Walk<'_> {
         };
         if level > most {
             return self.anything(place, "", Accepts::Less);
-        }
-        if !self.inlining.is_empty() {
-            self.inlined += 1;
-            if self.inlined > MAX_INLINED {
-                return self.anything(place, "$ref", Accepts::Less);
-            }
         }
         let map = match schema {
             Value::Object(map) if is_any(self.provider, map) => return schema.clone(),
@@ -154,7 +149,13 @@ impl Walk<'_> {
                 self.changes.add(place, "$ref", Accepts::Less, why);
                 any(self.provider)
             }
+            Some(_) if self.inlined > MAX_INLINED => {
+                let why = "the provider takes no reference, and inlining it is too much";
+                self.changes.add(place, "$ref", Accepts::Less, why);
+                any(self.provider)
+            }
             Some((target, schema)) => {
+                self.inlined += schema.to_string().len();
                 let why = "the provider takes no reference: inlined";
                 self.changes.add(place, "$ref", Accepts::Same, why);
                 self.inlining.push(target.clone());
@@ -181,9 +182,14 @@ impl Walk<'_> {
         let was_const = map.remove("const").is_some();
         let mut out = self.kept_annotations(place, &mut map);
         map.remove("type");
-        if let Some(values) = values {
+        if let Some(mut values) = values {
+            let gemini = self.provider == Provider::Gemini;
+            if gemini && kinds.iter().any(|kind| kind == "null") {
+                values.retain(|value| !value.is_null());
+            }
+            let is_of_kind = !gemini || kinds.iter().any(|kind| kind == "string");
             let keyword = if was_const { "const" } else { "enum" };
-            if is_enum_kept(self.provider, &values) {
+            if is_of_kind && is_enum_kept(self.provider, &values) {
                 if was_const {
                     let why = "a list of one allowed value instead";
                     self.changes.add(place, "const", Accepts::Same, why);
