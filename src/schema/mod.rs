@@ -3,6 +3,7 @@
 //! The `jsonschema` crate does the work and stays out of every public type.
 //! References lead inside the document only; nothing is ever fetched.
 
+pub mod builder;
 mod expansion;
 pub mod provider;
 mod refusal;
