@@ -16,7 +16,8 @@ pub(crate) fn beside() -> Option<PathBuf> {
 }
 
 pub(crate) fn lines(path: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()

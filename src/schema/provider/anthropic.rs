@@ -27,7 +27,7 @@ pub(super) fn project(root: &Value) -> (Value, Vec<Change>) {
     }
     plain_names(&mut top, &mut out);
     let top = older(Value::Object(top), &mut out);
-    (top, out.0)
+    (top, out.list)
 }
 
 fn plain_names(top: &mut Map<String, Value>, out: &mut Changes) {

@@ -58,11 +58,15 @@ impl fmt::Display for Change {
 
 /// The changes so far.
 #[derive(Default)]
-pub(super) struct Changes(pub(super) Vec<Change>);
+pub(super) struct Changes {
+    pub(super) list: Vec<Change>,
+    /// Bytes of definitions that were folded into what refers to them.
+    pub(super) folded: usize,
+}
 
 impl Changes {
     pub(super) fn add(&mut self, place: &str, keyword: &str, accepts: Accepts, why: &str) {
-        self.0.push(Change {
+        self.list.push(Change {
             pointer: place.to_owned(),
             keyword: keyword.to_owned(),
             accepts,

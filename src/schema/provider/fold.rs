@@ -8,6 +8,9 @@ use super::reference::{reference_of, resolve, without_reference};
 
 /// More steps of folding than this are not done: a branch may lead back.
 const MAX_STEPS: usize = 16;
+/// Definitions are folded until they are as much as this together, in bytes:
+/// many places may refer to a long one.
+const MAX_FOLDED: usize = 512 * 1024;
 
 /// Folds `allOf` into `map` where that says the same, else drops it.
 pub(super) fn all_of(root: &Value, place: &str, map: &mut Map<String, Value>, out: &mut Changes) {
@@ -19,9 +22,8 @@ pub(super) fn all_of(root: &Value, place: &str, map: &mut Map<String, Value>, ou
         whole.remove("allOf");
         let folded = branches.iter().all(|branch| match branch {
             Value::Bool(true) => true,
-            Value::Object(branch) => {
-                followed(root, branch).is_some_and(|branch| merge(&mut whole, &branch).is_some())
-            }
+            Value::Object(branch) => followed(root, branch, out)
+                .is_some_and(|branch| merge(&mut whole, &branch).is_some()),
             _ => false,
         });
         if !folded {
@@ -37,7 +39,11 @@ pub(super) fn all_of(root: &Value, place: &str, map: &mut Map<String, Value>, ou
 }
 
 /// A branch, with what it refers to in its place.
-fn followed(root: &Value, branch: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn followed(
+    root: &Value,
+    branch: &Map<String, Value>,
+    out: &mut Changes,
+) -> Option<Map<String, Value>> {
     let mut whole = branch.clone();
     for _ in 0..MAX_STEPS {
         let Some(reference) = reference_of(&whole).map(str::to_owned) else {
@@ -46,10 +52,19 @@ fn followed(root: &Value, branch: &Map<String, Value>) -> Option<Map<String, Val
         let Value::Object(target) = resolve(root, &reference)?.1 else {
             return None;
         };
+        if out.folded > MAX_FOLDED {
+            return None;
+        }
+        out.folded += to_bytes(target);
         without_reference(&mut whole);
         merge(&mut whole, target)?;
     }
     None
+}
+
+/// About as many bytes as the text of `map` has.
+fn to_bytes(map: &Map<String, Value>) -> usize {
+    serde_json::to_string(map).map_or(MAX_FOLDED, |text| text.len())
 }
 
 /// Adds `branch` to `whole`; `None` if one schema cannot say both.
@@ -140,7 +155,7 @@ pub(super) fn modernise(place: &str, map: &mut Map<String, Value>, out: &mut Cha
 pub(super) fn top(root: &Value, out: &mut Changes) -> Map<String, Value> {
     let mut map = root.as_object().cloned().unwrap_or_default();
     if reference_of(&map).is_some() {
-        if let Some(whole) = followed(root, &map) {
+        if let Some(whole) = followed(root, &map, out) {
             map = whole;
             out.add("", "$ref", Accepts::Same, "the top is an object itself");
         } else {
@@ -156,7 +171,7 @@ pub(super) fn top(root: &Value, out: &mut Changes) -> Map<String, Value> {
                 .as_array()
                 .into_iter()
                 .flatten()
-                .filter_map(|branch| followed(root, branch.as_object()?))
+                .filter_map(|branch| followed(root, branch.as_object()?, out))
                 .collect();
             join(&mut map, &branches);
             let why = "not taken at the top: the properties of its branches are optional";

@@ -55,6 +55,8 @@ mod anthropic;
 mod change;
 mod fold;
 mod keywords;
+mod kinds;
+mod null;
 mod reference;
 mod restore;
 mod union;

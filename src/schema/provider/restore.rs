@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn item_schema<'a>(part: &'a Map<String, Value>, index: usize) -> Option<&'a Value> {
+fn item_schema(part: &Map<String, Value>, index: usize) -> Option<&Value> {
     match (part.get("prefixItems"), part.get("items")) {
         (Some(Value::Array(tuple)), items) => tuple.get(index).or(items),
         (_, Some(Value::Array(tuple))) => tuple.get(index).or_else(|| part.get("additionalItems")),

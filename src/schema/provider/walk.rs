@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::Provider;
 use super::change::{Accepts, Change, Changes, below};
 use super::fold;
-use super::keywords::{
-    applies, is_annotation, is_enum_kept, is_kept, is_structure, kinds_meant, kinds_of, without,
-};
+use super::keywords::{applies, is_enum_kept, is_kept};
+use super::kinds::every_kind;
+use super::null::nullable;
 use super::reference::{Definitions, reference_of, resolve, without_reference};
 
 /// Containers in containers, in strict mode.
@@ -16,13 +16,6 @@ const MAX_LEVELS: usize = 10;
 const MAX_INLINED_LEVELS: usize = 16;
 /// The schema with all that is inlined, in bytes.
 const MAX_INLINED: usize = 192 * 1024;
-/// A dropped keyword is told in the description if it is as short as this, in
-/// bytes.
-const MAX_TOLD: usize = 200;
-
-const KINDS: [&str; 7] = [
-    "string", "number", "integer", "boolean", "object", "array", "null",
-];
 
 pub(super) struct Walk<'a> {
     pub(super) provider: Provider,
@@ -68,7 +61,7 @@ pub(super) fn project(provider: Provider, root: &Value) -> (Value, Vec<Change>) 
     if let (false, Value::Object(schema)) = (definitions.is_empty(), &mut schema) {
         schema.insert("$defs".to_owned(), Value::Object(definitions));
     }
-    (schema, walk.changes.0)
+    (schema, walk.changes.list)
 }
 
 impl Walk<'_> {
@@ -253,7 +246,7 @@ impl Walk<'_> {
         level: usize,
     ) -> Value {
         let values = out.remove("enum");
-        if let [] = solid {
+        if solid.is_empty() {
             out.insert("type".to_owned(), json!("null"));
             return Value::Object(out);
         }
@@ -334,114 +327,6 @@ impl Walk<'_> {
             out.insert("properties".to_owned(), Value::Object(properties));
         }
     }
-
-    /// The types of a schema, none of them unknown.
-    fn kinds(&mut self, place: &str, map: &Map<String, Value>) -> Vec<String> {
-        let declared: Vec<String> = match map.get("type") {
-            Some(Value::String(kind)) => vec![kind.clone()],
-            Some(Value::Array(kinds)) => kinds
-                .iter()
-                .filter_map(|kind| kind.as_str().map(str::to_owned))
-                .collect(),
-            _ => Vec::new(),
-        };
-        let known: Vec<String> = declared
-            .into_iter()
-            .filter(|kind| KINDS.contains(&&**kind))
-            .collect();
-        if !known.is_empty() {
-            return known;
-        }
-        if let Some(kind) = map.get("type") {
-            let why = format!("expected types of JSON, found {kind}");
-            let why: String = why.chars().take(MAX_TOLD).collect();
-            self.changes.add(place, "type", Accepts::More, &why);
-        }
-        if let Some(Value::Array(values)) = map.get("enum") {
-            let kinds = kinds_of(values);
-            if !kinds.is_empty() {
-                return self.inferred(place, Accepts::Same, kinds);
-            }
-        }
-        if let Some(value) = map.get("const") {
-            return self.inferred(place, Accepts::Same, kinds_of(std::slice::from_ref(value)));
-        }
-        let mut meant = kinds_meant(map);
-        if meant.is_empty() {
-            meant = ["string", "number", "boolean", "null"]
-                .map(str::to_owned)
-                .to_vec();
-        }
-        self.inferred(place, Accepts::Less, meant)
-    }
-
-    fn inferred(&mut self, place: &str, accepts: Accepts, kinds: Vec<String>) -> Vec<String> {
-        self.changes
-            .add(place, "type", accepts, "the provider wants one: inferred");
-        kinds
-    }
-
-    /// Takes the annotations out of `map`, and keeps what the provider takes.
-    pub(super) fn kept_annotations(
-        &mut self,
-        place: &str,
-        map: &mut Map<String, Value>,
-    ) -> Map<String, Value> {
-        let mut out = Map::new();
-        for keyword in ["title", "description", "nullable", "default"] {
-            if let Some(value) = map.get(keyword)
-                && is_kept(self.provider, keyword, value)
-            {
-                out.insert(keyword.to_owned(), value.clone());
-                map.remove(keyword);
-            }
-        }
-        let rest: Vec<String> = map
-            .keys()
-            .filter(|keyword| is_annotation(keyword) || is_structure(keyword))
-            .cloned()
-            .collect();
-        for keyword in rest {
-            let value = map.remove(&keyword).unwrap_or_default();
-            if !matches!(&*keyword, "$defs" | "definitions") {
-                self.dropped(place, &keyword, &value, &every_kind(), &mut out);
-            }
-        }
-        out
-    }
-
-    /// Reports a keyword that is gone; the model may read it in the
-    /// description.
-    pub(super) fn dropped(
-        &mut self,
-        place: &str,
-        keyword: &str,
-        value: &Value,
-        kinds: &[String],
-        out: &mut Map<String, Value>,
-    ) {
-        let accepts = if kinds.is_empty() {
-            without(keyword, &every_kind())
-        } else {
-            without(keyword, kinds)
-        };
-        let is_told = accepts == Accepts::More || matches!(keyword, "default" | "examples");
-        let text = value.to_string();
-        if is_told && text.len() <= MAX_TOLD {
-            let note = format!("({keyword}: {text})");
-            let description = match out.get("description").and_then(Value::as_str) {
-                Some(known) if !known.is_empty() => format!("{known} {note}"),
-                _ => note,
-            };
-            out.insert("description".to_owned(), description.into());
-        }
-        self.changes
-            .add(place, keyword, accepts, "the provider does not take it");
-    }
-}
-
-fn every_kind() -> Vec<String> {
-    KINDS.map(str::to_owned).to_vec()
 }
 
 fn any(provider: Provider) -> Value {
@@ -456,41 +341,4 @@ fn any(provider: Provider) -> Value {
 
 fn is_any(provider: Provider, map: &Map<String, Value>) -> bool {
     map.len() <= 2 && any(provider).as_object() == Some(map)
-}
-
-/// Lets a projected schema accept `null`.
-fn nullable(schema: &mut Value) {
-    let Value::Object(map) = schema else {
-        return;
-    };
-    if let Some(Value::Array(branches)) = map.get_mut("anyOf") {
-        if !branches.iter().any(accepts_null) {
-            branches.push(json!({"type": "null"}));
-        }
-        return;
-    }
-    if accepts_null(&Value::Object(map.clone())) {
-        return;
-    }
-    if map.contains_key("enum") || map.contains_key("$ref") {
-        *schema = json!({"anyOf": [schema.take(), {"type": "null"}]});
-        return;
-    }
-    match map.get_mut("type") {
-        Some(Value::Array(kinds)) => kinds.push("null".into()),
-        Some(kind) => *kind = json!([kind.take(), "null"]),
-        None => {}
-    }
-}
-
-fn accepts_null(schema: &Value) -> bool {
-    let by_type = match schema.get("type") {
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
-        Some(kind) => kind == "null",
-        None => false,
-    };
-    match schema.get("enum") {
-        Some(Value::Array(values)) => by_type && values.contains(&Value::Null),
-        _ => by_type,
-    }
 }
