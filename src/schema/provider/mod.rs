@@ -57,6 +57,7 @@ mod fold;
 mod keywords;
 mod kinds;
 mod null;
+mod object;
 mod reference;
 mod restore;
 mod union;
