@@ -124,9 +124,13 @@ pub struct ProjectedTool {
 pub fn project(provider: Provider, schema: &Value) -> Result<Projected, SchemaError> {
     refusal::refuse(schema)?;
     expansion::refuse(schema)?;
+    // Names of definitions and notes follow the order of keys, which another
+    // crate may have `serde_json` keep as it was written.
+    let mut sorted = schema.clone();
+    sorted.sort_all_objects();
     let (mut projected, mut changes) = match provider {
-        Provider::Anthropic => anthropic::project(schema),
-        Provider::OpenAiStrict | Provider::Gemini => walk::project(provider, schema),
+        Provider::Anthropic => anthropic::project(&sorted),
+        Provider::OpenAiStrict | Provider::Gemini => walk::project(provider, &sorted),
     };
     projected.sort_all_objects();
     changes.sort();
