@@ -25,10 +25,12 @@ impl Walk<'_> {
                 .collect(),
             _ => Vec::new(),
         };
-        let known: Vec<String> = declared
-            .into_iter()
-            .filter(|kind| KINDS.contains(&&**kind))
-            .collect();
+        let mut known: Vec<String> = Vec::new();
+        for kind in declared {
+            if KINDS.contains(&&*kind) && !known.contains(&kind) {
+                known.push(kind);
+            }
+        }
         if !known.is_empty() {
             return known;
         }

@@ -44,9 +44,7 @@ impl Walk<'_> {
             }
             let place = below(&below(place, keyword), &index.to_string());
             let branch = self.schema(&place, &branch, level);
-            if !projected.contains(&branch) {
-                projected.push(branch);
-            }
+            projected.push(branch);
         }
         if said {
             let why = "stands beside alternatives that have types of their own";
@@ -68,9 +66,16 @@ impl Walk<'_> {
     pub(super) fn any_of(
         &mut self,
         place: &str,
-        mut branches: Vec<Value>,
+        branches: Vec<Value>,
         out: &mut Map<String, Value>,
     ) {
+        let mut distinct: Vec<Value> = Vec::with_capacity(branches.len());
+        for branch in branches {
+            if !distinct.contains(&branch) {
+                distinct.push(branch);
+            }
+        }
+        let mut branches = distinct;
         if self.provider == Provider::Gemini {
             let before = branches.len();
             branches.retain(|branch| branch != &json!({"type": "null"}));
