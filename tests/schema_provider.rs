@@ -61,6 +61,14 @@ fn strict_mode_says_what_it_can_and_reports_the_rest() {
         json!({"anyOf": [{"$ref": "#/$defs/person"}, {"type": "null"}]})
     );
     let told = changes(Provider::OpenAiStrict, &schema);
+    // A lone reference in an `allOf` stays one, so that it may lead back.
+    let wrapped = json!({"type": "object",
+        "properties": {"a": {"allOf": [{"$ref": "#"}], "description": "Again"}}, "required": ["a"]});
+    let wrapped = project(Provider::OpenAiStrict, &wrapped).unwrap().schema;
+    assert_eq!(
+        wrapped["properties"]["a"],
+        json!({"description": "Again", "anyOf": [{"$ref": "#"}]})
+    );
     for change in [
         "/properties/kind:oneOf:More",
         "/properties/labels:additionalProperties:Less",

@@ -7,8 +7,8 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use projected::{PROVIDERS, check};
-use serde_json::{Map, Value, json};
+use projected::{Numbers, PROVIDERS, check, instance};
+use serde_json::Value;
 use toolfall::schema::Schema;
 use toolfall::schema::provider::{Provider, project, restore};
 
@@ -64,68 +64,6 @@ fn what_servers_announce_is_projected_where_it_is_there() {
         exact
     });
     assert_eq!((schemas.len(), figures), (2376, [2274, 2376, 881]));
-}
-
-/// Numbers that look random and are the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % end.max(1)
-    }
-}
-
-/// A value that a schema in strict mode probably accepts.
-fn instance(root: &Value, schema: &Value, numbers: &mut Numbers, depth: usize) -> Value {
-    if let Some(reference) = schema["$ref"].as_str() {
-        let target = root.pointer(reference.trim_start_matches('#')).unwrap();
-        return if depth > 12 {
-            Value::Null
-        } else {
-            instance(root, target, numbers, depth + 1)
-        };
-    }
-    if let Some(branches) = schema["anyOf"].as_array() {
-        let branch = if depth > 8 {
-            branches.len() - 1
-        } else {
-            numbers.below(branches.len())
-        };
-        return instance(root, &branches[branch], numbers, depth + 1);
-    }
-    if let Some(values) = schema["enum"].as_array() {
-        return values[numbers.below(values.len())].clone();
-    }
-    let kind = match &schema["type"] {
-        Value::Array(kinds) if depth > 8 => &kinds[kinds.len() - 1],
-        Value::Array(kinds) => &kinds[numbers.below(kinds.len())],
-        kind => kind,
-    };
-    match kind.as_str().unwrap() {
-        "string" => json!(["", "a", "2024-01-01", "x y"][numbers.below(4)]),
-        "integer" => json!(numbers.below(30)),
-        "number" => json!([0.5, 1.0, 7.25, 100.0][numbers.below(4)]),
-        "boolean" => json!(numbers.below(2) == 0),
-        "array" => {
-            let length = usize::try_from(schema["minItems"].as_u64().unwrap_or(0)).unwrap()
-                + numbers.below(2);
-            (0..length)
-                .map(|_| instance(root, &schema["items"], numbers, depth + 1))
-                .collect()
-        }
-        "object" => schema["properties"]
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(name, schema)| (name.clone(), instance(root, schema, numbers, depth + 1)))
-            .collect::<Map<_, _>>()
-            .into(),
-        _ => Value::Null,
-    }
 }
 
 /// Whatever a strict projection accepts the schema accepts, once the nulls

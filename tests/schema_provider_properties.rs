@@ -3,7 +3,7 @@
 #[path = "support/projected.rs"]
 mod projected;
 
-use projected::{PROVIDERS, check};
+use projected::{Numbers, PROVIDERS, check, instance};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use toolfall::schema::Schema;
@@ -135,7 +135,7 @@ fn schema() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn whatever_a_schema_says_its_projection_is_one_that_the_provider_takes(
@@ -162,5 +162,27 @@ proptest! {
         let mut twice = once.clone();
         restore(&schema, &mut twice);
         prop_assert_eq!(once, twice);
+    }
+
+    /// What a projection in strict mode accepts, its nulls taken out, the
+    /// schema accepts, unless the report says that it may not.
+    #[test]
+    fn a_projection_accepts_no_more_than_its_report_says(schema in schema(), seed in any::<u64>()) {
+        let Ok(original) = Schema::compile(&schema) else {
+            return Ok(());
+        };
+        let projected = project(Provider::OpenAiStrict, &schema).unwrap();
+        if projected.accepts_more() {
+            return Ok(());
+        }
+        let strict = Schema::compile(&projected.schema).unwrap();
+        let mut numbers = Numbers(seed);
+        for _ in 0..4 {
+            let mut value = instance(&projected.schema, &projected.schema, &mut numbers, 0);
+            if strict.is_valid(&value) {
+                restore(&schema, &mut value);
+                prop_assert!(original.is_valid(&value), "{} by {} of {}", value, projected.schema, schema);
+            }
+        }
     }
 }

@@ -38,6 +38,28 @@ pub(super) fn all_of(root: &Value, place: &str, map: &mut Map<String, Value>, ou
     }
 }
 
+/// Writes the only branch of an `allOf`, where it is a reference with nothing
+/// but annotations around, as that reference: folding it would unroll what
+/// leads back.
+pub(super) fn only_reference(place: &str, map: &mut Map<String, Value>, out: &mut Changes) {
+    let only = match map
+        .get("allOf")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+    {
+        Some([Value::Object(branch)]) if branch.len() == 1 => branch.get("$ref").cloned(),
+        _ => None,
+    };
+    let is_bare = map
+        .keys()
+        .all(|keyword| keyword == "allOf" || is_annotation(keyword));
+    if let (Some(reference), true) = (only, is_bare) {
+        map.remove("allOf");
+        map.insert("$ref".to_owned(), reference);
+        out.add(place, "allOf", Accepts::Same, "its branches were folded");
+    }
+}
+
 /// A branch, with what it refers to in its place.
 fn followed(
     root: &Value,
@@ -154,6 +176,9 @@ pub(super) fn modernise(place: &str, map: &mut Map<String, Value>, out: &mut Cha
 /// optional ones.
 pub(super) fn top(root: &Value, out: &mut Changes) -> Map<String, Value> {
     let mut map = root.as_object().cloned().unwrap_or_default();
+    if !root.is_object() && root != &Value::Bool(true) {
+        out.add("", "", Accepts::More, "the top is an object");
+    }
     if reference_of(&map).is_some() {
         if let Some(whole) = followed(root, &map, out) {
             map = whole;

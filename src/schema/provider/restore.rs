@@ -1,5 +1,6 @@
 //! Arguments of a projection, made fit for the schema.
 
+use std::collections::HashMap;
 use std::mem;
 
 use serde_json::{Map, Value};
@@ -8,6 +9,8 @@ use super::reference::{reference_of, resolve};
 
 /// Steps into values and schemas together; what is beyond stays as it is.
 const MAX_STEPS: usize = 20_000;
+/// Branches and references on the way to a type; beyond, anything may be.
+const MAX_WAY: usize = 32;
 /// Deeper values stay as they are.
 const MAX_DEPTH: usize = 128;
 
@@ -19,6 +22,7 @@ const MAX_DEPTH: usize = 128;
 pub fn restore(schema: &Value, arguments: &mut Value) {
     let mut walk = Walk {
         root: schema,
+        targets: HashMap::new(),
         steps: 0,
     };
     walk.restore(schema, arguments, 0);
@@ -26,6 +30,8 @@ pub fn restore(schema: &Value, arguments: &mut Value) {
 
 struct Walk<'a> {
     root: &'a Value,
+    /// What was looked up: a name may be anywhere in the schema.
+    targets: HashMap<&'a str, Option<&'a Value>>,
     steps: usize,
 }
 
@@ -64,7 +70,7 @@ impl<'a> Walk<'a> {
                     let stays = !item.is_null()
                         || is_required
                         || declared.is_empty()
-                        || declared.iter().any(|schema| self.takes_null(schema));
+                        || declared.iter().any(|schema| self.takes_null(schema, 0));
                     for schema in declared {
                         self.restore(schema, &mut item, depth + 1);
                     }
@@ -75,6 +81,14 @@ impl<'a> Walk<'a> {
             }
             _ => {}
         }
+    }
+
+    fn target(&mut self, reference: &'a str) -> Option<&'a Value> {
+        let root = self.root;
+        *self
+            .targets
+            .entry(reference)
+            .or_insert_with(|| resolve(root, reference).map(|(_, target)| target))
     }
 
     /// The schema and its branches, references followed.
@@ -89,7 +103,7 @@ impl<'a> Walk<'a> {
             }
             out.push(map);
             if let Some(reference) = reference_of(map) {
-                open.extend(resolve(self.root, reference).map(|(_, target)| target));
+                open.extend(self.target(reference));
             }
             for keyword in ["allOf", "anyOf", "oneOf"] {
                 open.extend(
@@ -102,38 +116,44 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether the schema may accept `null`.
-    fn takes_null(&mut self, schema: &'a Value) -> bool {
-        let mut parts = Vec::new();
-        self.parts(schema, &mut parts);
-        // What was not looked at may accept anything.
-        if schema == &Value::Bool(true) || self.steps > MAX_STEPS {
+    /// Whether the schema may accept `null`: where it is not told, it may.
+    fn takes_null(&mut self, schema: &'a Value, depth: usize) -> bool {
+        let Value::Object(map) = schema else {
+            return schema != &Value::Bool(false);
+        };
+        // Branches may lead back, so the way is bounded, too.
+        if depth > MAX_WAY || self.is_over(0) {
             return true;
         }
-        parts.iter().any(|part| {
-            let typed = match part.get("type") {
-                Some(Value::Array(kinds)) => Some(kinds.iter().any(|kind| kind == "null")),
-                Some(kind) => Some(kind == "null"),
-                None => None,
+        let by_type = match map.get("type") {
+            Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
+            Some(kind) => kind == "null",
+            None => true,
+        };
+        let listed = map.get("enum").and_then(Value::as_array);
+        let by_value = listed.is_none_or(|values| values.contains(&Value::Null))
+            && map.get("const").is_none_or(Value::is_null);
+        if !by_type || !by_value {
+            return false;
+        }
+        let target = reference_of(map).and_then(|reference| self.target(reference));
+        if target.is_some_and(|target| !self.takes_null(target, depth + 1)) {
+            return false;
+        }
+        let mut branches = |keyword: &str, all: bool| {
+            let Some(Value::Array(branches)) = map.get(keyword) else {
+                return true;
             };
-            let listed = part.get("enum").and_then(Value::as_array);
-            let constant = part.get("const");
-            let is_wrapper = typed.is_none()
-                && [
-                    "$ref",
-                    "$dynamicRef",
-                    "$recursiveRef",
-                    "allOf",
-                    "anyOf",
-                    "oneOf",
-                ]
+            let mut taken = branches
                 .iter()
-                .any(|keyword| part.contains_key(*keyword));
-            !is_wrapper
-                && typed != Some(false)
-                && listed.is_none_or(|values| values.contains(&Value::Null))
-                && constant.is_none_or(Value::is_null)
-        })
+                .map(|branch| self.takes_null(branch, depth + 1));
+            if all {
+                taken.all(|taken| taken)
+            } else {
+                taken.any(|taken| taken)
+            }
+        };
+        branches("allOf", true) && branches("anyOf", false) && branches("oneOf", false)
     }
 }
 

@@ -71,17 +71,19 @@ impl Walk<'_> {
             Provider::OpenAiStrict => MAX_LEVELS,
             _ => MAX_INLINED_LEVELS,
         };
-        if level > most {
+        let is_any = matches!(schema, Value::Object(map) if is_any(self.provider, map));
+        if level > most && !is_any {
             return self.anything(place, "", Accepts::Less);
         }
         let map = match schema {
-            Value::Object(map) if is_any(self.provider, map) => return schema.clone(),
+            _ if is_any => return schema.clone(),
             Value::Object(map) => map,
             Value::Bool(true) => return self.anything(place, "", Accepts::Less),
             _ => return self.anything(place, "", Accepts::More),
         };
         let mut map = map.clone();
         fold::modernise(place, &mut map, &mut self.changes);
+        fold::only_reference(place, &mut map, &mut self.changes);
         fold::all_of(self.root, place, &mut map, &mut self.changes);
         if let Some(reference) = reference_of(&map).map(str::to_owned) {
             return self.referred(place, &reference, map, level);
