@@ -84,11 +84,11 @@ pub use toolfall_layers::{
     ApprovalAnswer, ApprovalLayer, ApprovalOutcome, ApprovalRequest, Arguments, ArgumentsError,
     ArgumentsErrorKind, BodyContext, BoxError, Call, CallId, CallRequest, CallView, Catalog,
     ClearedCall, CodedError, ContentBlock, ContextMessage, ContextSource, DecidedBy, DecidedCall,
-    Decision, Definition, Denial, Effect, ErrorInfo, ExecutionToken, Extensions, FailureKind,
-    Guard, GuardLayer, GuardList, GuardRegistration, GuardRelaxed, IntoArguments, MonotonicGuard,
-    Observer, PostDecision, PostExecuteLayer, PostRequest, PreDecisionLayer, Reason, Recorded,
-    Recorder, Rendered, ResultNotifyLayer, RetryLayer, Scope, ScopeId, StageError, TimeoutLayer,
-    ToolCall, ToolOutcome, ToolResult, code,
+    Decision, Definition, Denial, Effect, EmbeddedResource, ErrorInfo, ExecutionToken, Extensions,
+    FailureKind, Guard, GuardLayer, GuardList, GuardRegistration, GuardRelaxed, IntoArguments,
+    MonotonicGuard, Observer, PostDecision, PostExecuteLayer, PostRequest, PreDecisionLayer,
+    Reason, Recorded, Recorder, Rendered, ResourceContents, ResultNotifyLayer, RetryLayer, Scope,
+    ScopeId, StageError, TimeoutLayer, ToolCall, ToolOutcome, ToolResult, code,
 };
 
 pub use self::pipeline::{Pipeline, PipelineBuilder};

@@ -178,6 +178,91 @@ fn a_schema_that_grows_without_bound_is_refused_before_it_is_compiled() {
     assert!(refusal(json!({"description": "d".repeat(300_000)})).contains("262144 bytes"));
 }
 
+/// Thirty levels of definitions that each refer twice to the next are a
+/// thousand million schemas: registration refuses them, whatever stands
+/// around the references, and so nothing ever validates against them.
+#[test]
+fn doubled_references_are_refused_at_registration() {
+    for around in [
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "properties",
+        "items",
+        "not",
+        "if",
+    ] {
+        let mut defs = Map::new();
+        for step in 0..30 {
+            let next = json!({ "$ref": format!("#/$defs/d{}", step + 1) });
+            let twice = match around {
+                "properties" => json!({"properties": {"l": next, "r": next}}),
+                "items" => json!({"items": next, "additionalItems": next}),
+                "not" => json!({"not": {"allOf": [next, next]}}),
+                "if" => json!({"if": next, "then": next}),
+                word => json!({ word: [next, next] }),
+            };
+            defs.insert(format!("d{step}"), twice);
+        }
+        defs.insert("d30".into(), json!({"type": "string"}));
+        let told = refusal(json!({"properties": {"v": {"$ref": "#/$defs/d0"}}, "$defs": defs}));
+        assert!(
+            told.contains("expected at most 100000 nodes"),
+            "{around}: {told}"
+        );
+    }
+}
+
+/// What is not refused at registration costs at most so much at a call: that
+/// is counted, so the answer is the same on every machine.
+#[test]
+fn a_value_that_is_too_large_for_its_schema_is_refused_and_a_large_one_told_in_short() {
+    let mut list = ladder(9, 2);
+    list["properties"]["v"] = json!({"type": "array", "items": {"$ref": "#/$defs/d0"}});
+    let schema = Schema::compile(&list).unwrap();
+    let words = |count: usize, last: Value| {
+        let mut words = vec![json!("a"); count];
+        words.push(last);
+        json!({ "v": words })
+    };
+    let message = |value: Value| {
+        let told = schema.argument_violations(&value);
+        assert_eq!(schema.is_valid(&value), told.is_empty());
+        told.first().map(|told| told.message().to_owned())
+    };
+    assert_eq!(message(words(10, json!("a"))), None);
+    assert_eq!(
+        message(words(10, json!(1))).unwrap(),
+        "\"v[10]\" must be a string"
+    );
+    assert_eq!(message(words(3_000, json!("a"))), None);
+    let told = message(words(3_000, json!(1))).unwrap();
+    assert_eq!(told, "\"arguments\" does not match its schema");
+    let told = message(words(200_000, json!("a"))).unwrap();
+    assert_eq!(told, "\"arguments\" holds too many values to be validated");
+
+    // Of properties one value is only one: many of them cost nothing.
+    let wide: Map<String, Value> = (0..2_000)
+        .map(|n| (format!("p{n}"), json!({"type": "string"})))
+        .collect();
+    let schema = Schema::compile(&json!({"items": {"properties": wide}})).unwrap();
+    let many: Value = (0..50_000).map(|_| json!({"p7": "a"})).collect();
+    assert_eq!(schema.argument_violations(&many), []);
+}
+
+/// Allowed values are shown with each violation.
+#[test]
+fn long_lists_of_allowed_values_are_not_told_for_each_item_of_a_long_list() {
+    let allowed: Value = (0..5_000).map(|n| json!({ "a": n })).collect();
+    let schema = Schema::compile(&json!({"items": {"enum": allowed}})).unwrap();
+    let odd: Value = (0..5_000).map(|n| json!({ "b": n })).collect();
+    let told = schema.argument_violations(&odd);
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].message(), "\"arguments\" does not match its schema");
+    let told = schema.argument_violations(&json!([7]));
+    assert!(told[0].message().contains("must be one of"), "{told:?}");
+}
+
 /// A schema that leads back to itself along several ways multiplies what an
 /// explanation has to try at every level.
 #[allow(

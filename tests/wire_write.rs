@@ -9,7 +9,7 @@ use toolfall::wire::{
     CallKind, Dialect, Note, RawArguments, WireCall, WireResult, read_reply, safe_history,
     write_assistant, write_results,
 };
-use toolfall_layers::ContentBlock;
+use toolfall_layers::{ContentBlock, EmbeddedResource, ResourceContents};
 
 fn call(id: Option<&str>, text: &str) -> WireCall {
     WireCall::new(id, "read", RawArguments::from(text))
@@ -169,6 +169,20 @@ fn content_that_an_interface_cannot_carry_becomes_text_that_says_so() {
             name: "a".into(),
             mime_type: None,
         },
+        ContentBlock::Resource {
+            resource: EmbeddedResource {
+                uri: "file:///notes.md".into(),
+                mime_type: Some("text/markdown".into()),
+                contents: ResourceContents::Text("what the notes say".into()),
+            },
+        },
+        ContentBlock::Resource {
+            resource: EmbeddedResource {
+                uri: "file:///a.bin".into(),
+                mime_type: None,
+                contents: ResourceContents::Blob("AAAA".into()),
+            },
+        },
         ContentBlock::Reasoning {
             text: "secret".into(),
         },
@@ -180,7 +194,15 @@ fn content_that_an_interface_cannot_carry_becomes_text_that_says_so() {
             &[WireResult::of(&only, &content, false)],
         ))
         .to_string();
-        for part in ["audio/wav", "image/tiff", "file:///a", "reasoning"] {
+        for part in [
+            "audio/wav",
+            "image/tiff",
+            "file:///a",
+            "reasoning",
+            "text/markdown",
+            "what the notes say",
+            "file:///a.bin",
+        ] {
             assert!(text.contains(part), "{dialect}: {part}");
         }
         assert!(

@@ -51,6 +51,11 @@ pub enum ContentBlock {
         #[serde(rename = "mimeType", default, skip_serializing_if = "Option::is_none")]
         mime_type: Option<String>,
     },
+    /// Contents that have an address, in the result itself.
+    Resource {
+        /// The address and the contents.
+        resource: EmbeddedResource,
+    },
     /// A model's private reasoning: never shown, its kind may be told.
     Reasoning {
         /// The text.
@@ -79,7 +84,48 @@ impl ContentBlock {
             Self::Image { .. } => "image",
             Self::Audio { .. } => "audio",
             Self::ResourceLink { .. } => "resource_link",
+            Self::Resource { .. } => "resource",
             Self::Reasoning { .. } => "reasoning",
         }
     }
+}
+
+/// Contents that have an address.
+///
+/// ```
+/// use toolfall_layers::{ContentBlock, EmbeddedResource, ResourceContents};
+///
+/// let resource = EmbeddedResource {
+///     uri: "file:///notes.md".to_owned(),
+///     mime_type: Some("text/markdown".to_owned()),
+///     contents: ResourceContents::Text("# Notes".to_owned()),
+/// };
+/// let block = ContentBlock::Resource { resource };
+/// let text = serde_json::to_string(&block).unwrap();
+/// assert_eq!(
+///     text,
+///     r##"{"type":"resource","resource":{"uri":"file:///notes.md","mimeType":"text/markdown","text":"# Notes"}}"##,
+/// );
+/// assert_eq!(serde_json::from_str::<ContentBlock>(&text).unwrap(), block);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmbeddedResource {
+    /// The address.
+    pub uri: String,
+    /// The media type, if known.
+    #[serde(rename = "mimeType", default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// What is there. Exactly one of `text` and `blob` when serialised.
+    #[serde(flatten)]
+    pub contents: ResourceContents,
+}
+
+/// What an embedded resource holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResourceContents {
+    /// Text as it is.
+    Text(String),
+    /// Base64 of bytes.
+    Blob(String),
 }

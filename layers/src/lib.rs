@@ -77,7 +77,7 @@ pub use self::call::{
     IntoArguments, RefusedArguments, Scope, ScopeId, ToolCall, WeakScope,
 };
 pub use self::catalog::{Catalog, Definition, Rendered};
-pub use self::content::ContentBlock;
+pub use self::content::{ContentBlock, EmbeddedResource, ResourceContents};
 pub use self::error::{BoxError, CodedError, Part, StageError};
 pub use self::guard::{Denial, Guard, GuardLayer, GuardList, GuardRegistration};
 pub use self::outcome::{

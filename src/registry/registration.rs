@@ -9,7 +9,7 @@ use toolfall_layers::{Scope, ScopeId};
 use super::mask::Mask;
 use super::reserved::is_reserved;
 use super::{Inner, Registry};
-use crate::schema::SchemaError;
+use crate::schema::{SchemaError, unknown_keywords};
 use crate::tool::{ToolDef, ToolEntry};
 
 /// Longer budgets, in milliseconds, are refused rather than cut: interoperable
@@ -131,7 +131,29 @@ pub(super) fn compile(tool: ToolDef) -> Result<ToolEntry, RegisterError> {
             detail: error.to_string(),
         });
     }
-    ToolEntry::compile(tool).map_err(|error| RegisterError::Schema { name, error })
+    let entry = ToolEntry::compile(tool).map_err(|error| RegisterError::Schema { name, error })?;
+    warn_of_unknown_keywords(&entry.def);
+    Ok(entry)
+}
+
+/// A misspelt keyword is legal and constrains nothing: somebody should know.
+fn warn_of_unknown_keywords(tool: &ToolDef) {
+    let schemas = [
+        ("parameters", Some(tool.parameters())),
+        ("output", tool.declared_output()),
+    ];
+    for (what, schema) in schemas {
+        let unknown = schema.map(unknown_keywords).unwrap_or_default();
+        if let Some(first) = unknown.first() {
+            tracing::warn!(
+                tool = tool.name(),
+                count = unknown.len(),
+                pointer = first.pointer,
+                "the {what} schema has a keyword without effect: {}",
+                toolfall_layers::printable(&first.keyword, 120),
+            );
+        }
+    }
 }
 
 /// Keeps a tool registered, or a mask in force; dropping it takes exactly

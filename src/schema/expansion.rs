@@ -19,9 +19,17 @@ const MAX_WAY: usize = 512;
 /// cannot double often enough to matter.
 const MAX_ADDRESSED: usize = 32;
 
-/// Refuses what is too much, and counts the references that lead back to
-/// what they stand in.
-pub(super) fn refuse(schema: &Value) -> Result<u64, SchemaError> {
+/// What a schema can cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cost {
+    /// How many references lead back to what they stand in.
+    pub(super) recursive: u64,
+    /// How many nodes of the schema may be held against one node of a value.
+    pub(super) ways: u64,
+}
+
+/// Refuses what is too much, and tells what the rest can cost.
+pub(super) fn refuse(schema: &Value) -> Result<Cost, SchemaError> {
     let mut expansion = Expansion {
         root: schema,
         anchors: HashMap::new(),
@@ -29,21 +37,25 @@ pub(super) fn refuse(schema: &Value) -> Result<u64, SchemaError> {
         addressed: 0,
     };
     expansion.find_anchors();
-    let count = expansion.count(schema, 0)?;
+    let count = expansion.count(schema, false, 0)?;
     if count.nodes > MAX_NODES {
         return Err(SchemaError::new(
             "",
             format!("expected at most {MAX_NODES} nodes with every reference followed, found more"),
         ));
     }
-    Ok(count.recursive)
+    Ok(Cost {
+        recursive: count.recursive,
+        ways: count.ways,
+    })
 }
 
 struct Expansion<'a> {
     root: &'a Value,
     anchors: HashMap<&'a str, &'a Value>,
-    /// By place in memory; `None` while the node is being counted.
-    counts: HashMap<*const Value, Option<Count>>,
+    /// By place in memory, and by whether it maps names to schemas; `None`
+    /// while the node is being counted.
+    counts: HashMap<(*const Value, bool), Option<Count>>,
     addressed: usize,
 }
 
@@ -53,17 +65,28 @@ struct Count {
     nodes: u64,
     /// References back to a node that is being counted.
     recursive: u64,
+    /// As `nodes`, but of properties, of which one value is only one, the
+    /// largest counts.
+    ways: u64,
 }
 
 impl Count {
     const LEAF: Self = Self {
         nodes: 1,
         recursive: 0,
+        ways: 1,
     };
 
     fn add(&mut self, below: Self) {
         self.nodes = self.nodes.saturating_add(below.nodes);
         self.recursive = self.recursive.saturating_add(below.recursive);
+        self.ways = self.ways.saturating_add(below.ways);
+    }
+
+    fn add_alternative(&mut self, below: Self) {
+        let ways = self.ways.max(below.ways.saturating_add(1));
+        self.add(below);
+        self.ways = ways;
     }
 }
 
@@ -93,8 +116,9 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// The nodes below `value`. The depth is bounded, so recursion is.
-    fn count(&mut self, value: &'a Value, way: usize) -> Result<Count, SchemaError> {
+    /// The nodes below `value`, which maps `names` to schemas or not. The
+    /// depth is bounded, so recursion is.
+    fn count(&mut self, value: &'a Value, names: bool, way: usize) -> Result<Count, SchemaError> {
         if !value.is_array() && !value.is_object() {
             return Ok(Count::LEAF);
         }
@@ -104,7 +128,7 @@ impl<'a> Expansion<'a> {
                 format!("expected at most {MAX_WAY} steps of nesting and references, found more"),
             ));
         }
-        let place: *const Value = value;
+        let place = (std::ptr::from_ref(value), names);
         // A reference back to what is being counted is a recursion: how far
         // that goes is up to the value that is validated.
         match self.counts.get(&place) {
@@ -113,6 +137,7 @@ impl<'a> Expansion<'a> {
                 return Ok(Count {
                     nodes: 1,
                     recursive: 1,
+                    ways: 1,
                 });
             }
             None => {}
@@ -122,11 +147,14 @@ impl<'a> Expansion<'a> {
         match value {
             Value::Array(items) => {
                 for item in items {
-                    count.add(self.count(item, way + 1)?);
+                    count.add(self.count(item, false, way + 1)?);
                 }
             }
             Value::Object(map) => {
-                for (keyword, item) in map {
+                for (_, item) in map.iter().filter(|_| names) {
+                    count.add_alternative(self.count(item, false, way + 1)?);
+                }
+                for (keyword, item) in map.iter().filter(|_| !names) {
                     let target = match (&**keyword, item) {
                         ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
                             self.target(reference)?
@@ -134,7 +162,8 @@ impl<'a> Expansion<'a> {
                         _ => None,
                     };
                     let below = target.unwrap_or(item);
-                    count.add(self.count(below, way + 1)?);
+                    let names = keyword == "properties" && target.is_none();
+                    count.add(self.count(below, names, way + 1)?);
                 }
             }
             _ => {}
@@ -165,7 +194,7 @@ impl<'a> Expansion<'a> {
 }
 
 /// A pointer in a fragment, its percent escapes undone where they make text.
-fn unescaped(fragment: &str) -> String {
+pub(super) fn unescaped(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

@@ -2,15 +2,27 @@
 //!
 //! The `jsonschema` crate does the work and stays out of every public type.
 //! References lead inside the document only; nothing is ever fetched.
+//!
+//! Schemas of strangers cannot stall a call: what is large or deep, with
+//! every reference followed, is refused at registration, before anything is
+//! compiled, and what a call's arguments can cost is bounded by counts.
+//!
+//! [`provider`] says what model providers take of a schema, [`builder`] makes
+//! schemas in code, [`unknown_keywords`] finds the misspelt ones.
 
+pub mod builder;
+mod cost;
 mod expansion;
+pub mod provider;
 mod refusal;
+mod unknown;
 mod violation;
 mod words;
 
 use serde_json::{Map, Value};
 
 pub use self::refusal::SchemaError;
+pub use self::unknown::{UnknownKeyword, unknown_keywords};
 use self::violation::Root;
 pub use self::violation::{MAX_VIOLATIONS, Violation};
 
@@ -44,8 +56,7 @@ enum Check {
     Text,
     Compiled {
         validator: Box<jsonschema::Validator>,
-        /// How many references lead back to what they stand in.
-        recursive: u64,
+        cost: expansion::Cost,
     },
 }
 
@@ -60,7 +71,7 @@ impl Schema {
     /// outside itself.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         refusal::refuse(schema)?;
-        let recursive = expansion::refuse(schema)?;
+        let cost = expansion::refuse(schema)?;
         let draft = refusal::draft_of(schema)?;
         match schema {
             Value::Bool(true) => return Ok(Self(Check::Anything)),
@@ -75,18 +86,21 @@ impl Schema {
             .map(|validator| {
                 Self(Check::Compiled {
                     validator: Box::new(validator),
-                    recursive,
+                    cost,
                 })
             })
             .map_err(|error| refusal::from_jsonschema(&error))
     }
 
-    /// Whether `value` is valid.
+    /// Whether `value` is valid. A value that is so large that it would take
+    /// seconds to hold it against this schema is not.
     pub fn is_valid(&self, value: &Value) -> bool {
         match &self.0 {
             Check::Anything => true,
             Check::Text => value.is_string(),
-            Check::Compiled { validator, .. } => validator.is_valid(value),
+            Check::Compiled { validator, cost } => {
+                cost::is_askable(*cost, value) && validator.is_valid(value)
+            }
         }
     }
 
@@ -95,9 +109,11 @@ impl Schema {
     /// not declared. `root` names the value: every path in a message begins
     /// with it.
     ///
-    /// Where a schema refers to itself and the value is nested deeply, there
-    /// is one violation for the whole value: to tell all branches of all
-    /// levels apart would take for ever.
+    /// Where a schema refers to itself and the value is nested deeply, and
+    /// where schema and value are large, there is one violation for the whole
+    /// value: to tell all branches of all levels apart would take for ever.
+    /// The work is bounded by counts, not by a clock, so an answer never
+    /// depends on the load of the machine.
     pub fn violations(&self, root: &str, value: &Value) -> Vec<Violation> {
         self.collect(Root::Named(root), value)
     }
@@ -113,9 +129,13 @@ impl Schema {
             Check::Anything => Vec::new(),
             Check::Text if value.is_string() => Vec::new(),
             Check::Text => vec![Violation::not_text(root, value)],
-            // Saying that something is right is cheap, always.
+            Check::Compiled { cost, .. } if !cost::is_askable(*cost, value) => {
+                vec![Violation::too_much(root, value)]
+            }
+            // Saying that something is right is cheaper than saying what is
+            // wrong, always.
             Check::Compiled { validator, .. } if validator.is_valid(value) => Vec::new(),
-            Check::Compiled { recursive, .. } if !violation::is_tellable(*recursive, value) => {
+            Check::Compiled { cost, .. } if !cost::is_tellable(*cost, value) => {
                 vec![Violation::somewhere(root, value)]
             }
             Check::Compiled { validator, .. } => violation::collect(validator, root, value),

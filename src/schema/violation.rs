@@ -12,8 +12,6 @@ use super::words::{MAX_QUOTED, quoted, translate};
 pub const MAX_VIOLATIONS: usize = 20;
 /// Violations looked at before they are put in order.
 const MAX_COLLECTED: usize = 200;
-/// Ways through a recursive schema that are tried to tell what is wrong.
-const MAX_WAYS: u64 = 10_000;
 
 /// One violation of a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +52,17 @@ impl Violation {
             keyword: "$ref".to_owned(),
             found: quoted(value),
             order: Vec::new(),
+        }
+    }
+
+    /// The value is larger than can be held against its schema.
+    pub(super) fn too_much(root: Root<'_>, value: &Value) -> Self {
+        Self {
+            message: format!(
+                "\"{}\" holds too many values to be validated",
+                root.shown(&root.path())
+            ),
+            ..Self::somewhere(root, value)
         }
     }
 
@@ -116,34 +125,6 @@ pub(super) fn collect(validator: &Validator, root: Root<'_>, value: &Value) -> V
         violation.found = quoted(value.pointer(&violation.pointer).unwrap_or(&Value::Null));
     }
     violations
-}
-
-/// Whether the violations of `value` can be told in reasonable time, where
-/// `recursive` references lead back: at each level of the value each of them
-/// may be tried anew.
-pub(super) fn is_tellable(recursive: u64, value: &Value) -> bool {
-    let mut ways = 1_u64;
-    let mut level = vec![value];
-    while recursive > 1 && !level.is_empty() {
-        ways = ways.saturating_mul(recursive);
-        if ways > MAX_WAYS {
-            return false;
-        }
-        let mut below = Vec::new();
-        for value in level {
-            match value {
-                Value::Array(items) => below.extend(items.iter().filter(|item| is_nested(item))),
-                Value::Object(map) => below.extend(map.values().filter(|item| is_nested(item))),
-                _ => {}
-            }
-        }
-        level = below;
-    }
-    true
-}
-
-fn is_nested(value: &Value) -> bool {
-    value.is_array() || value.is_object()
 }
 
 /// A value of the wrong type is not told that it is none of the listed ones

@@ -122,6 +122,10 @@ impl ToolDef {
         &self.parameters
     }
 
+    pub(crate) fn declared_output(&self) -> Option<&Value> {
+        self.output.as_ref()
+    }
+
     pub(crate) fn declared_budget(&self) -> Option<Duration> {
         self.budget
     }

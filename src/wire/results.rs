@@ -1,7 +1,7 @@
 //! Results, as the provider wants them back.
 
 use serde_json::{Value, json};
-use toolfall_layers::ContentBlock;
+use toolfall_layers::{ContentBlock, EmbeddedResource, ResourceContents};
 
 use super::{CallKind, Dialect, WireCall, ids::ids};
 
@@ -63,7 +63,7 @@ impl<'a> WireResult<'a> {
 ///
 /// ```
 /// use toolfall::wire::{Dialect, WireResult, write_results};
-/// use toolfall_layers::ContentBlock;
+/// use toolfall_layers::{ContentBlock, EmbeddedResource, ResourceContents};
 ///
 /// let content = [ContentBlock::text("42 files")];
 /// let messages = write_results(
@@ -187,6 +187,22 @@ fn text(block: &ContentBlock) -> String {
             Some(mime) => format!("[{name} ({mime}): {uri}]"),
             None => format!("[{name}: {uri}]"),
         },
+        ContentBlock::Resource { resource } => {
+            let EmbeddedResource {
+                uri,
+                mime_type,
+                contents,
+            } = resource;
+            let kind = mime_type
+                .as_deref()
+                .map_or(String::new(), |mime| format!(" ({mime})"));
+            match contents {
+                ResourceContents::Text(text) => format!("[{uri}{kind}]\n{text}"),
+                ResourceContents::Blob(_) => {
+                    format!("[{uri}{kind}: bytes, which cannot be shown here]")
+                }
+            }
+        }
         other => format!("[content of kind {}, which is not shown]", other.kind()),
     }
 }
