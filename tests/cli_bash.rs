@@ -12,7 +12,7 @@ fn run(place: &Place, config: &str, lines: &[&str]) -> Ran {
         .iter()
         .map(|line| json!({"name": "bash", "arguments": {"command": line}}))
         .collect();
-    place.write("b.jsonl", &format!("{}\n", json!({ "calls": calls })));
+    place.write("b.jsonl", format!("{}\n", json!({ "calls": calls })));
     place.run(&["run", "b.jsonl", "--json", "--approve", "never"])
 }
 
@@ -63,4 +63,21 @@ fn a_shell_is_asked_about_unless_a_rule_says_otherwise() {
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn people_see_a_terminal_and_no_markup() {
+    let place = Place::new();
+    place.write("toolfall.toml", "[bash]\n[policy]\notherwise = \"allow\"\n");
+    place.write(
+        "b.jsonl",
+        "{\"calls\":[{\"name\":\"bash\",\"arguments\":{\"command\":\"echo one; exit 3\"}},\
+         {\"name\":\"bash\",\"arguments\":{\"command\":\"pwd\",\"cwd\":\"..\"}}]}\n",
+    );
+    let ran = place.run(&["run", "b.jsonl", "--human"]);
+    let wanted = "  ✓ bash $ echo one; exit 3\n      one\n      exit 3\n";
+    assert!(ran.out.contains(wanted), "{}", ran.out);
+    let refused = "[BASH_FOLDER]\n      Error: expected a folder below the root";
+    assert!(ran.out.contains(refused), "{}", ran.out);
+    assert!(!ran.out.contains("```"), "{}", ran.out);
 }

@@ -74,7 +74,11 @@ pub(super) fn body(card: &ResultCard, content: &[ContentBlock], colours: bool) -
         colours,
     };
     match card {
-        ResultCard::Generic(card) => return card.content.as_deref().map(block),
+        ResultCard::Generic(card) => {
+            let content = card.content.as_deref()?;
+            let content: Vec<ContentBlock> = content.iter().map(unfenced).collect();
+            return Some(block(&content));
+        }
         ResultCard::Terminal(card) => terminal(&mut lines, card),
         ResultCard::Diff(card) => diffs(&mut lines, &card.diffs, told(content)),
         ResultCard::Read(card) => window(&mut lines, card),
@@ -92,6 +96,18 @@ pub(super) fn body(card: &ResultCard, content: &[ContentBlock], colours: bool) -
         _ => return None,
     }
     Some(lines.text())
+}
+
+/// A block whose text is a fenced one of Markdown, without the fence: a
+/// terminal shows text as it is.
+fn unfenced(content: &ContentBlock) -> ContentBlock {
+    let inner = content.as_text().and_then(|text| {
+        let (first, rest) = text.split_once('\n')?;
+        let (inner, last) = rest.rsplit_once('\n')?;
+        let is_fence = last.len() >= 3 && last.bytes().all(|byte| byte == b'`');
+        (is_fence && first.starts_with(last)).then(|| ContentBlock::text(inner))
+    });
+    inner.unwrap_or_else(|| content.clone())
 }
 
 fn terminal(lines: &mut Lines, card: &TerminalResult) {
