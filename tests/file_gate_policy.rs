@@ -17,7 +17,7 @@ use toolfall::workspace::gate::{
 use WriteGuard::{CreateIfAbsent, ReplaceIfVersion};
 
 fn target() -> Target {
-    Target::new("/root/a.txt", "a.txt").expect("neither is empty")
+    Target::new("/srv/a.txt", "a.txt").expect("neither is empty")
 }
 
 fn v(number: u32) -> Version {
@@ -115,7 +115,7 @@ fn targets_have_a_key_and_a_path_to_show() {
         assert!(error.to_string().contains(missing), "{error}");
     }
     let target = target();
-    assert_eq!((target.key(), target.display()), ("/root/a.txt", "a.txt"));
+    assert_eq!((target.key(), target.display()), ("/srv/a.txt", "a.txt"));
 }
 
 #[test]

@@ -48,34 +48,41 @@ pub(super) async fn drain(mut stream: impl AsyncRead + Unpin, kept: &mut Drained
 #[derive(Debug)]
 pub(super) struct Drained {
     retainer: TextRetainer,
-    malformed: Malformed,
+    /// Only counted where somebody is told.
+    malformed: Option<Malformed>,
     ended: bool,
 }
 
 impl Drained {
     /// Nothing yet, of which the last `limit` bytes are kept.
     pub(super) const fn tail(limit: usize) -> Self {
-        Self::head_and_tail(0, limit)
+        Self {
+            retainer: TextRetainer::tail(limit),
+            malformed: None,
+            ended: false,
+        }
     }
 
     /// Nothing yet, of which the first `head` and the last `tail` bytes are
-    /// kept.
+    /// kept, and malformed sequences counted.
     pub(super) const fn head_and_tail(head: usize, tail: usize) -> Self {
         Self {
             retainer: TextRetainer::head_and_tail(head, tail),
-            malformed: Malformed::new(),
+            malformed: Some(Malformed::new()),
             ended: false,
         }
     }
 
     fn push(&mut self, piece: &[u8]) {
         self.retainer.push(piece);
-        self.malformed.push(piece);
+        if let Some(malformed) = &mut self.malformed {
+            malformed.push(piece);
+        }
     }
 
     /// How many sequences were no UTF-8.
-    pub(super) const fn malformed(&self) -> u64 {
-        self.malformed.count()
+    pub(super) fn malformed(&self) -> u64 {
+        self.malformed.as_ref().map_or(0, Malformed::count)
     }
 
     pub(super) fn finish(mut self) -> RetainedText {

@@ -27,7 +27,7 @@ impl Target {
     /// ```
     /// use toolfall::workspace::gate::Target;
     ///
-    /// assert_eq!(Target::new("/root/a.txt", "a.txt")?.display(), "a.txt");
+    /// assert_eq!(Target::new("/srv/a.txt", "a.txt")?.display(), "a.txt");
     /// assert!(Target::new("", "a.txt").is_err());
     /// # Ok::<(), toolfall::workspace::gate::EmptyTarget>(())
     /// ```
