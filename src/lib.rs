@@ -53,6 +53,8 @@ pub mod approval;
 #[cfg(all(feature = "workspace", unix))]
 pub mod bash;
 pub mod card;
+#[cfg(feature = "code")]
+pub mod code;
 #[cfg(all(feature = "workspace", unix))]
 pub mod command;
 #[cfg(all(feature = "workspace", unix))]
@@ -88,7 +90,7 @@ pub use toolfall_layers::{
     FailureKind, Guard, GuardLayer, GuardList, GuardRegistration, GuardRelaxed, IntoArguments,
     MonotonicGuard, Observer, PostDecision, PostExecuteLayer, PostRequest, PreDecisionLayer,
     Reason, Recorded, Recorder, Rendered, ResourceContents, ResultNotifyLayer, RetryLayer, Scope,
-    ScopeId, StageError, TimeoutLayer, ToolCall, ToolOutcome, ToolResult, code,
+    ScopeId, StageError, TimeoutLayer, ToolCall, ToolOutcome, ToolResult, codes,
 };
 
 pub use self::pipeline::{Pipeline, PipelineBuilder};

@@ -418,7 +418,7 @@ async fn a_channel_of_answerers_keeps_the_trail_and_the_deadline() {
     let [a, b] = ["a", "b"].map(|id| pipeline.run(call(id, "{}", &CancellationToken::new())));
     let (a, b, ()) = tokio::join!(a, b, interface);
     assert_eq!(a.text(), format!("{REJECTED}: no"));
-    assert_eq!(b.code(), Some(code::APPROVAL_TIMEOUT));
+    assert_eq!(b.code(), Some(codes::APPROVAL_TIMEOUT));
     assert!(pending.list().is_empty());
     let late = BoundAnswer::to(&shown[1], GRANT);
     assert!(is_unknown(pending.answer(late)));
@@ -426,7 +426,7 @@ async fn a_channel_of_answerers_keeps_the_trail_and_the_deadline() {
     let [c, d] = ["c", "d"].map(|id| pipeline.run(call(id, "{}", &CancellationToken::new())));
     let (c, d) = tokio::join!(c, d);
     for result in [c, d] {
-        assert_eq!(result.code(), Some(code::APPROVAL_TIMEOUT));
+        assert_eq!(result.code(), Some(codes::APPROVAL_TIMEOUT));
     }
     assert_eq!(runs.get(), 0);
 

@@ -280,7 +280,7 @@ async fn nobody_is_waited_for_longer_than_the_deadline() {
             result.message(),
             Some("approval for tool \"write\" timed out after 30000ms")
         );
-        assert_eq!(result.code(), Some(code::APPROVAL_TIMEOUT));
+        assert_eq!(result.code(), Some(codes::APPROVAL_TIMEOUT));
         assert_eq!(result.code(), Some("APPROVAL_TIMEOUT"));
         assert_eq!(result.kind(), Some(FailureKind::Denied));
         assert_eq!(result.decided_by(), Some(&DecidedBy::Nobody));
@@ -304,7 +304,7 @@ async fn a_cancellation_goes_before_the_deadline() {
     };
     // Polled first, so that both have come when the call is polled.
     let ((), result) = tokio::join!(biased; cancelling, pipeline.run(write(&cancel)));
-    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     assert_eq!(decisions(&log)[0].outcome, ApprovalOutcome::Cancelled);
 }
 
@@ -326,7 +326,7 @@ async fn the_deadline_is_one_for_the_whole_question() {
     );
     let started = Instant::now();
     let result = pipeline.run(write(&CancellationToken::new())).await;
-    assert_eq!(result.code(), Some(code::APPROVAL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::APPROVAL_TIMEOUT));
     assert_eq!(started.elapsed(), LIMIT);
 
     answerers.set_mode(ApprovalMode::Never);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use support::{Counter, registry, request, returns};
 use toolfall::schema::{Schema, Violation};
 use toolfall::{
-    Arguments, BoxError, Pipeline, Registry, ToolContext, ToolOutcome, Validation, code, raw_tool,
+    Arguments, BoxError, Pipeline, Registry, ToolContext, ToolOutcome, Validation, codes, raw_tool,
 };
 
 fn messages(violations: &[Violation]) -> Vec<&str> {
@@ -384,7 +384,7 @@ async fn refused_arguments_pass_every_stage_but_the_body() {
     let info = result.info().unwrap();
     assert_eq!(
         (info.name(), info.code()),
-        ("ToolArgsError", code::INVALID_ARGS)
+        ("ToolArgsError", codes::INVALID_ARGS)
     );
     let notes = "at \"\" (required): found {\"b\":1}\nat \"/b\" (type): found 1";
     assert_eq!(result.content()[1].as_text(), Some(notes));

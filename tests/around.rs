@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use toolfall::{
     Arguments, BoxError, Call as _, CodedError, ContentBlock, Effect, ErrorInfo, Pipeline,
     PostDecision, PostRequest, Registration, Registry, RetryLayer, ToolContext, ToolDef,
-    ToolOutcome, code, raw_tool,
+    ToolOutcome, codes, raw_tool,
 };
 
 fn text(name: &'static str, runs: &Counter) -> ToolDef {
@@ -260,7 +260,7 @@ async fn a_result_is_trusted_only_for_the_call_that_made_it() {
         .build();
     assert_eq!(pipeline.run(request("number", "{}")).await.text(), "42");
     let result = pipeline.run(request("text", "{}")).await;
-    assert_eq!(result.code(), Some(code::INVALID_TOOL_OUTPUT));
+    assert_eq!(result.code(), Some(codes::INVALID_TOOL_OUTPUT));
     assert_eq!(runs.get(), 0);
 }
 
@@ -310,7 +310,7 @@ async fn a_tool_that_left_is_unknown_from_then_on() {
         let info = result.info().unwrap();
         assert_eq!(
             (info.name(), info.code()),
-            ("ToolNotFoundError", code::UNKNOWN_TOOL)
+            ("ToolNotFoundError", codes::UNKNOWN_TOOL)
         );
         assert_eq!(runs.get(), usize::from(stage == "post"));
     }
@@ -354,7 +354,7 @@ async fn a_replaced_token_is_seen_inside_only() {
     let caller = CancellationToken::new();
     let result = pipeline.call("c", "t", "{}", caller.clone()).await;
     assert!(caller.is_cancelled() && !mine.is_cancelled());
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
     let tokens = tokens.take();
     // On entry both are the caller's; after the replacement only one is.
     assert!(tokens[0].0.is_cancelled() && tokens[0].1.is_cancelled());
@@ -418,7 +418,7 @@ async fn a_wrapper_can_never_detach_the_caller() {
     let mut call = tokio_test::task::spawn(pipeline.call("late", "wait", "{}", caller.clone()));
     assert!(call.poll().is_pending());
     caller.cancel();
-    assert_eq!(call.await.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(call.await.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     assert_eq!(
         (inside.take(), entered.get()),
         (vec!["ABORTED_BEFORE_DISPATCH".to_owned()], 1)
@@ -439,7 +439,7 @@ async fn a_wrapper_can_never_detach_the_caller() {
     for name in ["wait", "nobody"] {
         let result = pipeline.run(request(name, "{}")).await;
         assert_eq!(result.text(), "Error: tool call aborted before dispatch");
-        assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+        assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     }
     assert_eq!(entered.get(), 2);
 }

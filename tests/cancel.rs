@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use toolfall::{
     Arguments, BoxError, CallRequest, CallView, ClearedCall, CodedError, Decision, Denial, Effect,
     Pipeline, PostDecision, PostRequest, TimeoutLayer, ToolContext, ToolDef, ToolOutcome,
-    ToolResult, code, raw_tool,
+    ToolResult, codes, raw_tool,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -110,13 +110,13 @@ async fn a_call_cancelled_before_it_began_reaches_nothing() {
 #[test]
 fn the_two_codes_tell_whether_anything_can_have_happened() {
     assert_eq!(
-        (code::ABORTED, code::ABORTED_BEFORE_DISPATCH),
+        (codes::ABORTED, codes::ABORTED_BEFORE_DISPATCH),
         ("ABORTED", "ABORTED_BEFORE_DISPATCH")
     );
-    assert_eq!(ToolOutcome::aborted(true).code(), Some(code::ABORTED));
+    assert_eq!(ToolOutcome::aborted(true).code(), Some(codes::ABORTED));
     assert_eq!(
         ToolOutcome::aborted(false).code(),
-        Some(code::ABORTED_BEFORE_DISPATCH)
+        Some(codes::ABORTED_BEFORE_DISPATCH)
     );
 }
 
@@ -283,7 +283,7 @@ async fn a_body_that_ends_as_the_token_fires_is_aborted_every_time() {
         let pipeline = Pipeline::builder(registry([tool])).build();
         assert_eq!(
             pipeline.run(request("t", "{}")).await.code(),
-            Some(code::ABORTED)
+            Some(codes::ABORTED)
         );
     }
 }
@@ -379,13 +379,13 @@ async fn a_budget_asks_the_body_to_stop_and_waits() {
             let info = result.info().unwrap();
             assert_eq!(
                 (info.name(), info.code()),
-                ("ToolTimeoutError", code::TOOL_TIMEOUT)
+                ("ToolTimeoutError", codes::TOOL_TIMEOUT)
             );
             assert_eq!((result.value(), result.meta()), (None, None));
         }
         assert_eq!(texts(result.contexts()), ["deferred"], "{id}");
     }
-    assert_eq!(code::TOOL_TIMEOUT, "TOOL_TIMEOUT");
+    assert_eq!(codes::TOOL_TIMEOUT, "TOOL_TIMEOUT");
 }
 
 /// conformance: TIME-08, TIME-14, TIME-16, TIME-17
@@ -408,7 +408,7 @@ async fn only_the_stages_own_timer_makes_a_timeout() {
     let result = pipeline.run(request("timed", does("returns"))).await;
     assert_eq!(
         (result.code(), entered.get()),
-        (Some(code::TOOL_TIMEOUT), 0)
+        (Some(codes::TOOL_TIMEOUT), 0)
     );
 
     // A wrapper outside has a deadline of its own.
@@ -417,7 +417,7 @@ async fn only_the_stages_own_timer_makes_a_timeout() {
         .timeout(TimeoutLayer::declared())
         .build();
     let result = pipeline.run(request("timed", does("obeys"))).await;
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
 
     // Without the stage a budget is only a word.
     let pipeline = Pipeline::builder(known).build();

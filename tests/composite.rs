@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use toolfall::{
     Arguments, BoxError, CallRequest, CallToolError, CallView, Decision, Denial, ExecutionToken,
     Extensions, Pipeline, PostDecision, PostRequest, Progress, ProgressSink, Scope, ToolContext,
-    ToolDef, ToolResult, ToolService, code, raw_tool,
+    ToolDef, ToolResult, ToolService, codes, raw_tool,
 };
 use tower::ServiceExt as _;
 
@@ -285,7 +285,7 @@ async fn a_nested_failure_is_a_result_and_a_missing_pipeline_an_error() {
     let result = pipeline.run(request("outer", "{}")).await;
     assert_eq!(
         result.value(),
-        Some(&json!([code::UNKNOWN_TOOL, code::INVALID_ARGS]))
+        Some(&json!([codes::UNKNOWN_TOOL, codes::INVALID_ARGS]))
     );
 
     // A context that outlives the pipeline has no way back.

@@ -10,7 +10,7 @@ use support::{Log, any_object, context, delegate, registry, request, texts, wrap
 use tokio_util::sync::CancellationToken;
 use toolfall::{
     Arguments, BoxError, CallRequest, ContentBlock, ContextMessage, ContextSource, Pipeline,
-    PostDecision, PostRequest, ToolContext, ToolDef, code, raw_tool,
+    PostDecision, PostRequest, ToolContext, ToolDef, codes, raw_tool,
 };
 
 /// Defers `first` and `second`, marks the turn concluded if its arguments
@@ -258,7 +258,7 @@ async fn contexts_of_a_cancelled_batch_belong_to_the_next_turn() {
     let cancel = CancellationToken::new();
     let call = CallRequest::new("1", "t", r#"{"cancels":true}"#, cancel.clone());
     let report = pipeline.scheduler().batch([call], cancel).run().await;
-    assert_eq!(report.committed[0].result.code(), Some(code::ABORTED));
+    assert_eq!(report.committed[0].result.code(), Some(codes::ABORTED));
     assert!(report.end.aborted && report.end.contexts.is_empty());
     assert_eq!(texts(&report.end.parked), ["first", "second"]);
 }

@@ -9,7 +9,7 @@ use support::{Log, rows, same};
 use tokio_util::sync::CancellationToken;
 use toolfall::{
     Arguments, BoxError, CallRequest, Effect, Pipeline, RegisterError, Registry, ToolContext,
-    ToolResult, code, raw_tool,
+    ToolResult, codes, raw_tool,
 };
 
 /// What became of a row.
@@ -119,7 +119,7 @@ fn agrees(right: &Value, row: &Value, answer: &Answer) -> bool {
         return false;
     };
     let wanted = match right["cause"].as_str() {
-        Some("truncated") => code::TRUNCATED,
+        Some("truncated") => codes::TRUNCATED,
         _ => right["error"].as_str().unwrap(),
     };
     let says = |words: &str| {

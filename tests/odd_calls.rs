@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use toolfall::scheduler::BatchReport;
 use toolfall::{
     ApprovalOutcome, ApprovalRequest, Arguments, BoxError, CallRequest, CallView, Decision,
-    Pipeline, Registry, Scope, TimeoutLayer, ToolContext, ToolDef, Validation, code, raw_tool,
+    Pipeline, Registry, Scope, TimeoutLayer, ToolContext, ToolDef, Validation, codes, raw_tool,
 };
 
 /// A tool that takes a path and notes that it ran.
@@ -82,15 +82,15 @@ async fn run(row: &Value, ran: &Log) -> BatchReport {
 fn agrees(right: &Value, result: &toolfall::ToolResult) -> bool {
     if let Some(error) = right["error"].as_str() {
         let expected = match (error, right["cause"].as_str()) {
-            ("UNKNOWN_TOOL_OR_DENIED", _) => code::UNKNOWN_TOOL,
-            (_, Some("truncated")) => code::TRUNCATED,
+            ("UNKNOWN_TOOL_OR_DENIED", _) => codes::UNKNOWN_TOOL,
+            (_, Some("truncated")) => codes::TRUNCATED,
             _ => error,
         };
         return result.code() == Some(expected);
     }
     match right.as_str() {
         Some("result") => !result.is_error() && result.text().starts_with("result of "),
-        Some("none_run" | "result_or_truncated") => result.code() == Some(code::TRUNCATED),
+        Some("none_run" | "result_or_truncated") => result.code() == Some(codes::TRUNCATED),
         _ => false,
     }
 }
@@ -154,7 +154,7 @@ async fn an_unknown_name_is_quoted_with_care() {
     ] {
         let call = CallRequest::new("c", name.to_owned(), "{}", CancellationToken::new());
         let result = pipeline.run(call).await;
-        assert_eq!(result.code(), Some(code::UNKNOWN_TOOL));
+        assert_eq!(result.code(), Some(codes::UNKNOWN_TOOL));
         let text = result.text();
         assert!(text.chars().count() < 300, "{text}");
         assert!(
@@ -180,7 +180,7 @@ async fn a_tool_that_comes_is_callable_and_one_that_goes_is_unknown() {
             .call("c", name, r#"{"path":"a"}"#, CancellationToken::new())
             .await
     };
-    assert_eq!(call("write").await.code(), Some(code::UNKNOWN_TOOL));
+    assert_eq!(call("write").await.code(), Some(codes::UNKNOWN_TOOL));
     registry
         .register(tool("write".to_owned(), &ran))
         .unwrap()
@@ -198,7 +198,7 @@ async fn a_tool_that_comes_is_callable_and_one_that_goes_is_unknown() {
         .build();
     let call = CallRequest::new("c", "gone", "{}", CancellationToken::new());
     let result = pipeline.run(call.with_scope(Scope::new("agent"))).await;
-    assert_eq!(result.code(), Some(code::UNKNOWN_TOOL));
+    assert_eq!(result.code(), Some(codes::UNKNOWN_TOOL));
     assert!(ran.take().iter().all(|name| name != "gone"));
 }
 
@@ -223,7 +223,7 @@ async fn late_consent_counts_for_nothing() {
     let report = running.await;
     assert_eq!(
         report.committed[0].result.code(),
-        Some(code::ABORTED_BEFORE_DISPATCH)
+        Some(codes::ABORTED_BEFORE_DISPATCH)
     );
     assert!(ran.take().is_empty() && report.end.aborted);
 }
@@ -251,7 +251,7 @@ async fn a_call_that_hangs_holds_up_its_own_result_only() {
         .iter()
         .map(|call| call.result.code())
         .collect();
-    assert_eq!(codes, [None, Some(code::TOOL_TIMEOUT), None]);
+    assert_eq!(codes, [None, Some(codes::TOOL_TIMEOUT), None]);
     assert_eq!(ran.take(), ["read", "search", "read"]);
 }
 

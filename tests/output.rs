@@ -9,7 +9,7 @@ use support::{Counter, Log, any_object, registry, request, returns};
 use tokio_util::sync::CancellationToken;
 use toolfall::{
     Arguments, BoxError, CallView, ContentBlock, FailureKind, Pipeline, PostDecision, PostRequest,
-    ToolContext, ToolDef, ToolResult, code, raw_tool, tool_fn,
+    ToolContext, ToolDef, ToolResult, codes, raw_tool, tool_fn,
 };
 
 fn text(name: &'static str) -> ToolDef {
@@ -152,12 +152,12 @@ async fn a_broken_output_contract_is_the_tools_failure() {
         let info = result.info().unwrap();
         assert_eq!(
             (info.name(), info.code()),
-            ("ToolOutputError", code::INVALID_TOOL_OUTPUT)
+            ("ToolOutputError", codes::INVALID_TOOL_OUTPUT)
         );
         assert_eq!(result.kind(), Some(FailureKind::InvalidOutput));
         assert_eq!((result.value(), result.meta()), (None, None));
         assert_eq!(observed.take(), [true]);
-        assert_eq!(posted.take(), [code::INVALID_TOOL_OUTPUT]);
+        assert_eq!(posted.take(), [codes::INVALID_TOOL_OUTPUT]);
     }
 }
 

@@ -5,10 +5,10 @@ mod support;
 
 use serde_json::{Value, json};
 use support::{World, authors, codes, idle, texts};
-use toolfall::{Effect, code};
+use toolfall::{Effect, codes};
 
-const BEFORE: Option<&str> = Some(code::ABORTED_BEFORE_DISPATCH);
-const DURING: Option<&str> = Some(code::ABORTED);
+const BEFORE: Option<&str> = Some(codes::ABORTED_BEFORE_DISPATCH);
+const DURING: Option<&str> = Some(codes::ABORTED);
 
 /// conformance: SCHED-33, SCHED-40
 #[tokio::test(start_paused = true)]

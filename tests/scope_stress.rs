@@ -17,7 +17,7 @@ use std::time::Duration;
 use stress::{GUARDED, MASKED, OPEN, PAIR, Random, World, add};
 use stress_agent::Agent;
 use tokio::time::{Instant, timeout};
-use toolfall::{Filter, code};
+use toolfall::{Filter, codes};
 
 const TASKS: usize = 16;
 
@@ -147,7 +147,7 @@ async fn visit(world: &World, task: usize, round: u64, random: &mut Random) {
             .run(world.request(id, name.to_owned(), &scope))
             .await;
         world.received(&result);
-        let unknown = result.code() == Some(code::UNKNOWN_TOOL);
+        let unknown = result.code() == Some(codes::UNKNOWN_TOOL);
         let expected = match name {
             "danger" => unknown,
             "guarded" => unknown || result.text().contains("guarded"),

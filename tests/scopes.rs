@@ -12,13 +12,13 @@ use toolfall::host::Host;
 use toolfall::policy::Next;
 use toolfall::{
     Arguments, BoxError, CallView, Denial, ExecutionMode, Filter, Pipeline, PostRequest,
-    RegisterError, Registry, Scope, TimeoutLayer, ToolContext, ToolResult, code, raw_tool,
+    RegisterError, Registry, Scope, TimeoutLayer, ToolContext, ToolResult, codes, raw_tool,
 };
 
 fn is_unknown(result: &ToolResult) -> bool {
     result
         .info()
-        .is_some_and(|info| info.code() == code::UNKNOWN_TOOL)
+        .is_some_and(|info| info.code() == codes::UNKNOWN_TOOL)
 }
 
 /// conformance: REG-21, EXEC-37
@@ -384,7 +384,7 @@ async fn the_budget_is_that_of_the_tool_that_the_scope_resolves() {
     let late = pipeline.run(request_from("t", Some(&hasty))).await;
     assert_eq!(
         late.info().map(toolfall::ErrorInfo::code),
-        Some(code::TOOL_TIMEOUT)
+        Some(codes::TOOL_TIMEOUT)
     );
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use tower::load_shed::error::Overloaded;
 use tower::timeout::error::Elapsed;
 
-use crate::outcome::{DecidedBy, ErrorInfo, FailureKind, ToolOutcome, code};
+use crate::outcome::{DecidedBy, ErrorInfo, FailureKind, ToolOutcome, codes};
 use crate::panic;
 
 /// The error type of the stages: tower's own.
@@ -120,7 +120,7 @@ impl Error for StageError {
 pub(crate) fn body_failure(error: &(dyn Error + 'static)) -> ToolOutcome {
     let outcome = ToolOutcome::failure(panic::display(&error)).of_kind(FailureKind::Body);
     match coded(error) {
-        Some(info) if info.code() == code::INVALID_TOOL_OUTPUT => outcome
+        Some(info) if info.code() == codes::INVALID_TOOL_OUTPUT => outcome
             .with_info(info.clone())
             .of_kind(FailureKind::InvalidOutput),
         Some(info) => outcome.with_info(info.clone()),
@@ -148,11 +148,11 @@ pub(crate) fn pipeline_failure(error: &(dyn Error + 'static)) -> ToolOutcome {
     } else if kind == FailureKind::Pipeline && find::<Elapsed>(error).is_some() {
         kind = FailureKind::TimedOut;
         ToolOutcome::failure("tool call timed out")
-            .with_info(ErrorInfo::new("ToolTimeoutError", code::TOOL_TIMEOUT))
+            .with_info(ErrorInfo::new("ToolTimeoutError", codes::TOOL_TIMEOUT))
     } else if kind == FailureKind::Pipeline && find::<Overloaded>(error).is_some() {
         kind = FailureKind::Overloaded;
         ToolOutcome::failure("the tool is overloaded; try again later")
-            .with_info(ErrorInfo::new("OverloadedError", code::OVERLOADED))
+            .with_info(ErrorInfo::new("OverloadedError", codes::OVERLOADED))
     } else {
         ToolOutcome::failure(panic::display(&message_of))
     };

@@ -82,7 +82,7 @@ pub use self::error::{BoxError, CodedError, Part, StageError};
 pub use self::guard::{Denial, Guard, GuardLayer, GuardList, GuardRegistration};
 pub use self::outcome::{
     ContextMessage, ContextSource, DecidedBy, Effect, ErrorInfo, FailureKind, ToolOutcome,
-    ToolResult, code,
+    ToolResult, codes,
 };
 pub use self::post_execute::{PostDecision, PostExecuteLayer, PostRequest};
 pub use self::pre_decision::{Decision, GuardRelaxed, MonotonicGuard, PreDecisionLayer, Reason};

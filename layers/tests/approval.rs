@@ -103,7 +103,7 @@ async fn a_grant_runs_the_very_call_that_was_shown_and_bypasses_no_guard() {
         "each call is asked about anew"
     );
     let result = stack.run(request_with("cancel", &token)).await;
-    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
 }
 
 /// conformance: ASK-04, ASK-05, ASK-06, ASK-12
@@ -189,7 +189,7 @@ async fn a_cancellation_answers_the_open_question_and_a_late_grant_changes_nothi
     assert!(call.is_woken(), "nobody waits for the approver");
     let result = assert_ready!(call.poll());
     grant.send(true).ok();
-    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     assert_eq!(result.kind(), Some(FailureKind::Cancelled));
     assert_eq!(log.entries(), ["post"]);
 }
@@ -320,7 +320,7 @@ async fn nobody_is_asked_about_arguments_that_the_tool_refuses() {
     let result = asking(approval, why(), tool, &log)
         .run(request("echo"))
         .await;
-    assert_eq!(result.code(), Some(code::INVALID_ARGS));
+    assert_eq!(result.code(), Some(codes::INVALID_ARGS));
     assert!(asked.entries().is_empty());
     assert_eq!(log.entries(), ["post"]);
 }

@@ -209,7 +209,7 @@ async fn a_value_that_the_tool_refuses_is_a_broken_output() {
         result.message(),
         Some("tool \"echo\" returned invalid output: \"value\" must be a string")
     );
-    assert_eq!(result.code(), Some(code::INVALID_TOOL_OUTPUT));
+    assert_eq!(result.code(), Some(codes::INVALID_TOOL_OUTPUT));
     assert!(result.value().is_none());
     assert_eq!(result.effect(), Effect::Stopped);
     let result = bare(&shelf, Leaf::returning("x"))
@@ -221,7 +221,7 @@ async fn a_value_that_the_tool_refuses_is_a_broken_output() {
             .unwrap()
             .contains("output.render failed: render bug")
     );
-    assert_eq!(result.code(), Some(code::INVALID_TOOL_OUTPUT));
+    assert_eq!(result.code(), Some(codes::INVALID_TOOL_OUTPUT));
 }
 
 /// conformance: FINAL-10, FINAL-11
@@ -327,7 +327,7 @@ async fn a_body_that_ignores_the_cancellation_is_waited_for() {
     assert_pending!(call.poll());
     finish.send(true).unwrap();
     let result = assert_ready!(call.poll());
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
     assert_eq!(texts(result.contexts()), ["kept"]);
 }
 
@@ -341,7 +341,7 @@ async fn a_cancellation_in_the_poll_in_which_the_body_ends_counts() {
         async { Ok(json!(1)) }
     });
     let result = bare(&plain(), leaf).run(request_with("echo", &token)).await;
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
 }
 
 /// conformance: DISP-16, DISP-17, DISP-19
@@ -378,7 +378,7 @@ async fn a_wrapper_cannot_detach_the_caller() {
     token.cancel();
     assert!(call.is_woken());
     let result = assert_ready!(call.poll());
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
     assert!(body_token.lock().unwrap().as_ref().unwrap().is_cancelled());
     assert!(!unrelated.is_cancelled());
 }
@@ -419,16 +419,16 @@ async fn a_cancelled_replacement_stops_the_body_or_keeps_it_from_starting() {
     assert_eq!(before.text(), "Error: tool call aborted before dispatch");
     assert_eq!(before.effect(), Effect::NotStarted);
     let caller = stack.run(request("caller")).await;
-    assert_eq!(caller.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(caller.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     let during = stack.run(request("during")).await;
-    assert_eq!(during.code(), Some(code::ABORTED));
+    assert_eq!(during.code(), Some(codes::ABORTED));
     assert_eq!(ran.entries(), ["during"]);
     assert_eq!(
         seen.entries(),
         [
-            code::ABORTED_BEFORE_DISPATCH,
-            code::ABORTED_BEFORE_DISPATCH,
-            code::ABORTED
+            codes::ABORTED_BEFORE_DISPATCH,
+            codes::ABORTED_BEFORE_DISPATCH,
+            codes::ABORTED
         ]
     );
 }
@@ -444,10 +444,10 @@ async fn a_cancellation_is_looked_at_before_the_tool() {
     });
     let result = around(&Shelf::default(), late, Leaf::returning(1));
     let result = result.run(request_with("ghost", &token)).await;
-    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     let result = bare(&Shelf::default(), Leaf::returning(1));
     let result = result.run(request_with("ghost", &token)).await;
-    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
 }
 
 /// conformance: CTX-01, CTX-08
@@ -581,7 +581,7 @@ async fn a_clearance_kept_past_its_result_runs_nothing() {
     assert_eq!(result.effect(), Effect::NotStarted);
     let stolen = kept.lock().unwrap().take().unwrap();
     let outcome = leaf.enter(stolen).await;
-    assert_eq!(outcome.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(outcome.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     assert!(ran.entries().is_empty());
 }
 
@@ -621,7 +621,7 @@ async fn a_clearance_used_inside_another_call_belongs_to_its_own() {
     let result = second.run(request("second")).await;
     assert_eq!(
         result.code(),
-        Some(code::INVALID_TOOL_OUTPUT),
+        Some(codes::INVALID_TOOL_OUTPUT),
         "{}",
         result.text()
     );
@@ -679,7 +679,7 @@ async fn keeping_view_and_result_keeps_neither_body_nor_definition() {
     assert!(definition.upgrade().is_none());
     let kept = std::mem::take(&mut *kept.lock().unwrap());
     assert_eq!(kept.len(), 2);
-    assert_eq!(kept[1].1.code(), Some(code::ABORTED));
+    assert_eq!(kept[1].1.code(), Some(codes::ABORTED));
     assert!(kept[0].0.definition().is_none());
 }
 

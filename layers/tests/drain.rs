@@ -98,7 +98,7 @@ async fn a_dropped_calls_body_is_cancelled_and_driven_to_its_end_before_anybody_
     settle().await;
     assert_eq!(log.entries(), ["cleaned up"]);
     let result = the_one(&results);
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
     assert_eq!(result.effect(), Effect::Stopped);
     assert!(!caller.is_cancelled(), "the body's own token was");
 }
@@ -159,7 +159,7 @@ fn a_runtime_that_ends_while_a_body_drains_leaves_its_effect_unknown() {
     assert!(results.lock().unwrap().is_empty());
     drop(runtime);
     let result = the_one(&results);
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
     assert_eq!(result.effect(), Effect::Unknown);
 }
 
@@ -193,7 +193,7 @@ fn a_runtime_that_ends_under_a_whole_call_still_records_it() {
             std::thread::sleep(Duration::from_millis(10));
         }
         let result = the_one(&results);
-        assert_eq!(result.code(), Some(code::ABORTED), "{flavor}");
+        assert_eq!(result.code(), Some(codes::ABORTED), "{flavor}");
         assert_eq!(result.effect(), Effect::Unknown, "{flavor}");
     }
 }
@@ -252,7 +252,7 @@ fn without_any_runtime_a_dropped_body_is_dropped_and_its_effect_unknown() {
     poll_once!(call);
     drop(call);
     let result = the_one(&results);
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
     assert_eq!(result.effect(), Effect::Unknown);
 }
 
@@ -263,7 +263,7 @@ fn a_call_that_was_never_polled_is_told_without_a_runtime() {
     let (mut stack, results) = watched!(careful(&log));
     drop(stack.call(request("echo")));
     let result = the_one(&results);
-    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     assert_eq!(result.effect(), Effect::NotStarted);
     assert!(log.entries().is_empty());
 }
@@ -310,7 +310,7 @@ async fn a_panicking_destructor_in_the_stack_never_reaches_whoever_drops_the_cal
         assert_eq!(log.entries(), ["dropped"]);
         assert_eq!(
             the_one(&results).code(),
-            Some(code::ABORTED_BEFORE_DISPATCH)
+            Some(codes::ABORTED_BEFORE_DISPATCH)
         );
     }
 }
@@ -334,7 +334,7 @@ async fn a_body_on_a_task_of_its_own_is_waited_for_and_published_by_it() {
     assert!(results.lock().unwrap().is_empty());
     settle().await;
     let result = the_one(&results);
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
     assert_eq!(result.effect(), Effect::Stopped);
 }
 
@@ -378,7 +378,7 @@ fn the_drop_of_a_call_and_the_end_of_its_body_may_race() {
             }
         });
         let result = the_one(&results);
-        assert_eq!(result.code(), Some(code::ABORTED));
+        assert_eq!(result.code(), Some(codes::ABORTED));
         assert_eq!(result.effect(), Effect::Stopped);
     }
 }

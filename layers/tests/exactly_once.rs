@@ -214,37 +214,37 @@ fn every_shape_ends_as_it_should_when_nothing_goes_wrong() {
         ),
         (
             "timed out",
-            Some(code::TOOL_TIMEOUT),
+            Some(codes::TOOL_TIMEOUT),
             Some("tool call timed out after 50ms"),
             Effect::Stopped,
         ),
         (
             "timed out late",
-            Some(code::TOOL_TIMEOUT),
+            Some(codes::TOOL_TIMEOUT),
             Some("tool call timed out after 50ms"),
             Effect::Stopped,
         ),
         (
             "given up",
-            Some(code::TOOL_TIMEOUT),
+            Some(codes::TOOL_TIMEOUT),
             Some("tool call timed out after 50ms"),
             Effect::Unknown,
         ),
         (
             "given up while spawned",
-            Some(code::TOOL_TIMEOUT),
+            Some(codes::TOOL_TIMEOUT),
             Some("tool call timed out after 50ms"),
             Effect::Unknown,
         ),
         (
             "cancelled",
-            Some(code::ABORTED),
+            Some(codes::ABORTED),
             Some("tool call aborted"),
             Effect::Stopped,
         ),
         (
             "cancelled late",
-            Some(code::ABORTED),
+            Some(codes::ABORTED),
             Some("tool call aborted"),
             Effect::Stopped,
         ),
@@ -296,7 +296,12 @@ fn a_call_dropped_after_any_of_its_polls_ends_once() {
                 assert!(result.is_error(), "{}: {}", run.context, result.text());
                 if run.books.entered() == 0 {
                     let told = result.code();
-                    assert_eq!(told, Some(code::ABORTED_BEFORE_DISPATCH), "{}", run.context);
+                    assert_eq!(
+                        told,
+                        Some(codes::ABORTED_BEFORE_DISPATCH),
+                        "{}",
+                        run.context
+                    );
                 } else {
                     // `Aborted`, or the failure of a body of its own.
                     assert!(

@@ -353,7 +353,7 @@ async fn a_call_cancelled_before_the_guard_is_not_dispatched_but_guards_do_run()
         }))
         .service(Leaf::returning(1));
     let result = stack.run(request_with("echo", &token)).await;
-    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     assert_eq!(result.effect(), Effect::NotStarted);
     assert_eq!(seen.entries(), ["guard", "post"]);
 }
@@ -492,7 +492,7 @@ async fn a_wrappers_success_that_the_tool_cannot_vouch_for_is_final() {
         ..Tool::default()
     });
     let result = run(strict).await;
-    assert_eq!(result.code(), Some(code::INVALID_TOOL_OUTPUT));
+    assert_eq!(result.code(), Some(codes::INVALID_TOOL_OUTPUT));
     assert!(result.value().is_none());
 
     let leaving = Shelf::default();
@@ -500,7 +500,7 @@ async fn a_wrappers_success_that_the_tool_cannot_vouch_for_is_final() {
         leaving.put(Some(Arc::new(Tool::default())));
     }
     let result = run(leaving).await;
-    assert_eq!(result.code(), Some(code::UNKNOWN_TOOL));
+    assert_eq!(result.code(), Some(codes::UNKNOWN_TOOL));
     assert_eq!(result.text(), "Error: unknown tool \"echo\"");
     assert!(post.entries().is_empty());
 }
@@ -516,7 +516,7 @@ async fn a_renderer_that_panics_on_a_wrappers_value_is_a_broken_output() {
     let result = around(&shelf, author, Leaf::returning(1))
         .run(request("echo"))
         .await;
-    assert_eq!(result.code(), Some(code::INVALID_TOOL_OUTPUT));
+    assert_eq!(result.code(), Some(codes::INVALID_TOOL_OUTPUT));
     assert!(
         result.text().contains("output.render failed: render bug"),
         "{}",
@@ -575,7 +575,7 @@ async fn a_result_is_trusted_only_for_the_call_that_produced_it() {
         async { Ok(json!(1)) }
     });
     let second = around(&other, replay, leaf).run(request("other")).await;
-    assert_eq!(second.code(), Some(code::INVALID_TOOL_OUTPUT));
+    assert_eq!(second.code(), Some(codes::INVALID_TOOL_OUTPUT));
     assert!(ran.entries().is_empty());
 }
 
@@ -591,7 +591,7 @@ async fn a_cancellation_replaces_a_success_on_the_way_back_and_keeps_contexts() 
     });
     let never = around(&shelf, author, Leaf::returning(1));
     let result = never.run(request_with("echo", &token)).await;
-    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     assert_eq!(texts(result.contexts()), ["wrapper"]);
 
     let token = CancellationToken::new();
@@ -611,7 +611,7 @@ async fn a_cancellation_replaces_a_success_on_the_way_back_and_keeps_contexts() 
     let result = around(&shelf, late, leaf)
         .run(request_with("echo", &token))
         .await;
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
     assert_eq!(texts(result.contexts()), ["body"]);
     assert_eq!(result.effect(), Effect::Stopped);
 }

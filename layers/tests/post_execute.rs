@@ -109,7 +109,11 @@ async fn a_replaced_value_that_the_tool_refuses_is_a_broken_output() {
         let result = judged(&shelf, layer, Leaf::returning(1))
             .run(request("echo"))
             .await;
-        assert_eq!(result.code(), Some(code::INVALID_TOOL_OUTPUT), "{result:?}");
+        assert_eq!(
+            result.code(),
+            Some(codes::INVALID_TOOL_OUTPUT),
+            "{result:?}"
+        );
         assert!(
             result.message().unwrap().ends_with(violation),
             "{:?}",
@@ -204,7 +208,7 @@ async fn a_value_for_a_tool_that_is_gone_is_an_unknown_tool() {
     let result = judged(&shelf, layer, Leaf::returning(1))
         .run(request("echo"))
         .await;
-    assert_eq!(result.code(), Some(code::UNKNOWN_TOOL));
+    assert_eq!(result.code(), Some(codes::UNKNOWN_TOOL));
     assert_eq!(result.message(), Some("unknown tool \"echo\""));
 }
 
@@ -301,7 +305,7 @@ async fn unknown_tools_pass_every_stage_and_come_here() {
         .service(Leaf::returning(1));
     let result = stack.run(request("nope")).await;
     assert_eq!(result.text(), "Error: unknown tool \"nope\"");
-    assert_eq!(result.code(), Some(code::UNKNOWN_TOOL));
+    assert_eq!(result.code(), Some(codes::UNKNOWN_TOOL));
     assert_eq!(
         log.entries(),
         ["pre", "around UNKNOWN_TOOL", "post UNKNOWN_TOOL"]
@@ -376,7 +380,7 @@ async fn a_cancellation_while_the_policy_waits_replaces_a_success_only() {
         let result = stack.run(request_with("echo", &token)).await;
         match then {
             Then::Accept => {
-                assert_eq!(result.code(), Some(code::ABORTED));
+                assert_eq!(result.code(), Some(codes::ABORTED));
                 assert_eq!(texts(result.contexts()), ["deferred", "post"]);
             }
             Then::Fail => assert_eq!(result.code(), Some("AUDIT")),

@@ -284,7 +284,7 @@ async fn a_policy_that_ignores_the_cancellation_is_waited_for() {
     assert_pending!(call.poll());
     answer.send(true).unwrap();
     let result = assert_ready!(call.poll());
-    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
 }
 
 #[tokio::test]

@@ -286,7 +286,7 @@ async fn the_finalizer_is_the_one_at_intake_and_runs_on_every_route() {
     shelf.put(None);
     assert_eq!(
         stack.run(request("ghost")).await.code(),
-        Some(code::UNKNOWN_TOOL)
+        Some(codes::UNKNOWN_TOOL)
     );
     assert_eq!(asked.load(Ordering::SeqCst), 0);
 }
@@ -451,7 +451,7 @@ async fn a_success_made_outside_the_guard_stage_is_judged_too() {
         .await;
     assert_eq!(
         result.code(),
-        Some(code::UNKNOWN_TOOL),
+        Some(codes::UNKNOWN_TOOL),
         "nobody can judge it"
     );
 }
@@ -509,7 +509,7 @@ async fn clones_share_no_state_of_a_call() {
     });
     assert_eq!((a.value(), a.concludes_turn()), (Some(&json!("a")), false));
     assert_eq!((b.value(), b.concludes_turn()), (Some(&json!("b")), true));
-    assert_eq!(c.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(c.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     assert_eq!(texts(a.contexts()), ["a"]);
     assert_eq!(texts(b.contexts()), ["b"]);
 }
@@ -618,13 +618,13 @@ async fn a_call_that_can_never_run_reaches_no_stage_and_no_finalizer() {
         .layer(GuardLayer::new(|_: &CallView| None::<Denial>))
         .service(Leaf::returning(1));
     let result = stack.run(request("echo")).await;
-    assert_eq!(result.code(), Some(code::UNKNOWN_TOOL));
+    assert_eq!(result.code(), Some(codes::UNKNOWN_TOOL));
     assert_eq!(result.effect(), Effect::NotStarted);
     assert_eq!(log.entries(), ["observer"]);
     let token = CancellationToken::new();
     token.cancel();
     let result = stack.run(request_with("echo", &token)).await;
-    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     assert_eq!(log.entries(), ["observer", "finalizer", "observer"]);
 }
 
@@ -642,7 +642,7 @@ async fn a_cancellation_after_the_result_is_frozen_changes_nothing() {
     assert!(token.is_cancelled());
     assert!(!result.is_error());
     assert_eq!(
-        (code::ABORTED, code::ABORTED_BEFORE_DISPATCH),
+        (codes::ABORTED, codes::ABORTED_BEFORE_DISPATCH),
         ("ABORTED", "ABORTED_BEFORE_DISPATCH")
     );
 }

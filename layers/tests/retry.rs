@@ -84,7 +84,7 @@ async fn a_tool_that_is_not_repeatable_runs_once_whatever_the_layer_says() {
     let result = around(&shelf, layer, flaky(2, &ran))
         .run(request("echo"))
         .await;
-    assert_eq!(result.code(), Some(code::UNKNOWN_TOOL));
+    assert_eq!(result.code(), Some(codes::UNKNOWN_TOOL));
     assert_eq!(ran.load(Ordering::SeqCst), 1);
 }
 
@@ -137,7 +137,7 @@ async fn a_cancellation_between_attempts_is_after_a_body_was_entered() {
     });
     let stack = around(&repeatable(), Stack::new(inner, times(3)), flaky(3, &ran));
     let result = stack.run(request_with("echo", &token)).await;
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
     assert_eq!(ran.load(Ordering::SeqCst), 1);
 }
 
@@ -279,7 +279,7 @@ async fn an_attempt_starts_afresh() {
     );
     let results = results.lock().unwrap();
     assert_eq!(results.len(), 1);
-    assert_eq!(results[0].code(), Some(code::ABORTED));
+    assert_eq!(results[0].code(), Some(codes::ABORTED));
     assert_eq!(results[0].effect(), Effect::Unknown, "of the first attempt");
 }
 

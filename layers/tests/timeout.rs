@@ -69,7 +69,7 @@ async fn without_a_budget_the_call_is_passed_on_untouched() {
     let layer = tower_layer::Stack::new(touched, declared());
     let stack = around(&Shelf::of(Tool::default()), layer, deaf(ms(5_000)));
     let result = stack.run(request("echo")).await;
-    assert_eq!(result.code(), Some(code::ABORTED_BEFORE_DISPATCH));
+    assert_eq!(result.code(), Some(codes::ABORTED_BEFORE_DISPATCH));
     let plain = around(&Shelf::of(Tool::default()), declared(), deaf(ms(5_000)));
     assert!(!plain.run(request("echo")).await.is_error());
 }
@@ -107,7 +107,7 @@ async fn the_body_gets_a_derived_token_and_post_execute_the_callers() {
             Ok(json!(1))
         }));
     let result = stack.run(request_with("echo", &token)).await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
     assert!(!token.is_cancelled());
 }
 
@@ -140,7 +140,7 @@ async fn whose_timer_fired_decides_and_not_what_the_body_made_of_it() {
     let result = around(&budgeted(), declared(), leaf)
         .run(request("echo"))
         .await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
 }
 
 /// conformance: TIME-20
@@ -155,7 +155,7 @@ async fn a_body_that_is_done_when_the_deadline_is_first_looked_at_is_in_time() {
     let result = around(&budgeted(), declared(), deaf(ms(102)))
         .run(request("echo"))
         .await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
 }
 
 /// conformance: TIME-07
@@ -170,7 +170,7 @@ async fn a_deadline_that_fires_between_body_and_answer_counts() {
     let result = around(&budgeted(), layer, deaf(ms(10)))
         .run(request("echo"))
         .await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
 }
 
 /// conformance: TIME-08
@@ -188,7 +188,7 @@ async fn a_deadline_before_the_body_counts_too_and_nothing_runs() {
         async { Ok(json!(1)) }
     });
     let result = around(&budgeted(), layer, leaf).run(request("echo")).await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
     assert_eq!(result.effect(), Effect::NotStarted);
     assert!(ran.entries().is_empty());
 }
@@ -205,7 +205,7 @@ async fn a_caller_who_cancels_first_is_told_aborted() {
     sleep(ms(50)).await;
     token.cancel();
     let result = call.await.unwrap();
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
 }
 
 /// conformance: TIME-28
@@ -221,7 +221,7 @@ async fn a_timer_that_fires_after_the_callers_cancellation_is_no_timeout() {
     sleep(ms(50)).await;
     token.cancel();
     let result = call.await.unwrap();
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(result.code(), Some(codes::ABORTED));
     assert_eq!(result.effect(), Effect::Stopped, "and no grace runs either");
 }
 
@@ -242,7 +242,7 @@ async fn a_timeout_stays_one_when_the_caller_cancels_later() {
     sleep(ms(150)).await;
     token.cancel();
     let result = call.await.unwrap();
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
 }
 
 /// conformance: TIME-11
@@ -252,7 +252,7 @@ async fn a_body_that_ignores_its_token_is_waited_for() {
     let result = around(&budgeted(), declared(), deaf(ms(5_000)))
         .run(request("echo"))
         .await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
     assert!(started.elapsed() >= ms(5_000));
     assert_eq!(result.effect(), Effect::Stopped);
 }
@@ -274,7 +274,7 @@ async fn deferred_contexts_survive_and_those_of_the_replaced_outcome_do_not() {
     });
     let layer = tower_layer::Stack::new(decorate, declared());
     let result = around(&budgeted(), layer, leaf).run(request("echo")).await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
     assert_eq!(texts(result.contexts()), ["deferred"]);
     assert!(result.meta().is_none());
 }
@@ -306,7 +306,7 @@ async fn a_budget_beyond_the_timers_range_never_fires_and_never_panics() {
     let result = around(&shelf, layer, deaf(ms(86_400_000)))
         .run(request("echo"))
         .await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
     assert_eq!(result.effect(), Effect::Stopped);
 }
 
@@ -332,7 +332,7 @@ async fn after_its_grace_a_deaf_body_is_dropped_and_its_effect_unknown() {
     let started = Instant::now();
     let layer = declared().with_grace(ms(50));
     let result = around(&budgeted(), layer, leaf).run(request("echo")).await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
     assert_eq!(result.effect(), Effect::Unknown);
     assert_eq!(texts(result.contexts()), ["deferred"]);
     assert_eq!(log.entries(), ["dropped"]);
@@ -348,7 +348,7 @@ async fn a_body_that_uses_its_grace_is_not_dropped() {
     });
     let layer = declared().with_grace(ms(50));
     let result = around(&budgeted(), layer, leaf).run(request("echo")).await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
     assert_eq!(result.effect(), Effect::Stopped);
 }
 
@@ -379,7 +379,7 @@ async fn a_grace_also_ends_a_body_that_is_being_drained_and_contains_its_destruc
     let layer = tower_layer::Stack::new(careless, declared().with_grace(ms(50)));
     let started = Instant::now();
     let result = around(&budgeted(), layer, leaf).run(request("echo")).await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
     assert_eq!(result.effect(), Effect::Unknown);
     assert!(started.elapsed() < ms(200));
 }
@@ -421,8 +421,8 @@ async fn an_outer_stages_deadline_is_not_claimed_by_the_inner_one() {
         .layer(declared())
         .service(leaf);
     let result = stack.run(request("echo")).await;
-    assert_eq!(outer_fired.entries(), [code::ABORTED]);
-    assert_eq!(result.code(), Some(code::ABORTED));
+    assert_eq!(outer_fired.entries(), [codes::ABORTED]);
+    assert_eq!(result.code(), Some(codes::ABORTED));
 }
 
 /// conformance: DISP-24
@@ -484,7 +484,7 @@ async fn stock_timeout_around_the_dispatch_is_told_as_one_and_abandons_no_body()
         ["cleaned up"],
         "the result waited for the body"
     );
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
     assert_eq!(result.kind(), Some(FailureKind::TimedOut));
     assert_eq!(result.effect(), Effect::Stopped);
     assert!(seen.entries().is_empty(), "an error skips post-execute");
@@ -508,13 +508,13 @@ async fn other_errors_around_the_dispatch_keep_code_or_message() {
     let cases: [(Make, Option<&str>, FailureKind, &str); 5] = [
         (
             || Outer(tower::load_shed::error::Overloaded::new().into()).into(),
-            Some(code::OVERLOADED),
+            Some(codes::OVERLOADED),
             FailureKind::Overloaded,
             "the tool is overloaded; try again later",
         ),
         (
             || Outer(tower::timeout::error::Elapsed::new().into()).into(),
-            Some(code::TOOL_TIMEOUT),
+            Some(codes::TOOL_TIMEOUT),
             FailureKind::TimedOut,
             "tool call timed out",
         ),
@@ -558,7 +558,7 @@ async fn load_shedding_around_the_dispatch_is_told_as_overload() {
     });
     sleep(ms(10)).await;
     let second = stack.run(request("echo")).await;
-    assert_eq!(second.code(), Some(code::OVERLOADED));
+    assert_eq!(second.code(), Some(codes::OVERLOADED));
     assert_eq!(second.effect(), Effect::NotStarted);
     assert!(!first.await.unwrap().is_error());
 }
@@ -612,7 +612,7 @@ async fn the_order_of_timeout_and_retry_says_whether_attempts_share_the_budget()
     let result = around(&tool(), shared, failing())
         .run(request("echo"))
         .await;
-    assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+    assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
 }
 
 /// A grace is nobody's approval.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::output::shown;
 use super::process::{self, Ended, Spec};
-use crate::{Arguments, BoxError, CodedError, ToolContext, code};
+use crate::{Arguments, BoxError, CodedError, ToolContext, codes};
 
 /// So much of standard error goes into a failure's message, in characters.
 const SHOWN: usize = 2_000;
@@ -62,7 +62,7 @@ pub(super) async fn run(
 fn answer(bytes: &[u8]) -> Result<Value, BoxError> {
     let invalid = |found: String| {
         failure(
-            code::INVALID_TOOL_OUTPUT,
+            codes::INVALID_TOOL_OUTPUT,
             format!("expected one JSON value on standard output, {found}"),
         )
     };

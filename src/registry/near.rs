@@ -2,7 +2,7 @@
 
 use toolfall_layers::printable;
 
-use crate::{ErrorInfo, FailureKind, ToolOutcome, code};
+use crate::{ErrorInfo, FailureKind, ToolOutcome, codes};
 
 /// Longer names are cut in messages.
 const MAX_NAME: usize = 128;
@@ -15,7 +15,7 @@ const ALIKE: f64 = 0.75;
 pub(super) fn unknown<'a>(name: &str, visible: impl Iterator<Item = &'a str>) -> ToolOutcome {
     let shown = printable(name, MAX_NAME);
     let outcome = ToolOutcome::failure(format!("unknown tool \"{shown}\""))
-        .with_info(ErrorInfo::new("ToolNotFoundError", code::UNKNOWN_TOOL))
+        .with_info(ErrorInfo::new("ToolNotFoundError", codes::UNKNOWN_TOOL))
         .of_kind(FailureKind::UnknownTool);
     let near: Vec<String> = near(&shown, visible)
         .into_iter()

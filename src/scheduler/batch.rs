@@ -64,7 +64,8 @@ pub struct BatchReport {
     pub end: BatchEnd,
 }
 
-/// Cancels a batch and keeps the first cause that was given.
+/// Cancels a batch, or a program's run, and keeps the first cause that was
+/// given.
 #[derive(Clone, Debug)]
 pub struct Cancel {
     token: CancellationToken,
@@ -72,14 +73,15 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    pub(super) fn new(token: CancellationToken) -> Self {
+    /// Cancels `token`; also counts as cancelled when somebody else does that.
+    pub fn new(token: CancellationToken) -> Self {
         Self {
             token,
             cause: Arc::default(),
         }
     }
 
-    /// Cancels the batch because of `cause`. Of several causes the first one
+    /// Cancels because of `cause`. Of several causes the first one
     /// counts, and none counts after a cancellation that named none.
     pub fn cancel(&self, cause: impl Into<Cow<'static, str>>) {
         if !self.token.is_cancelled() {
@@ -93,7 +95,7 @@ impl Cancel {
         self.cause.get().map(|cause| &**cause)
     }
 
-    /// The batch's token.
+    /// The token.
     pub fn token(&self) -> &CancellationToken {
         &self.token
     }

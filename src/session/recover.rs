@@ -9,7 +9,7 @@ use super::bodies::{ErrorRecord, ResultRecord};
 use super::read::Torn;
 use super::record::{Body, MAX_NUMBER, Record};
 use crate::approval::SavedQuestion;
-use crate::{ApprovalOutcome, Effect, FailureKind, code};
+use crate::{ApprovalOutcome, Effect, FailureKind, codes};
 
 /// A call without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,14 +178,14 @@ fn interrupted(call: &OpenCall) -> ResultRecord {
     let (message, code, kind, effect) = if call.started {
         (
             "tool call was interrupted: the process ended while it ran; its effect is unknown",
-            code::INTERRUPTED,
+            codes::INTERRUPTED,
             FailureKind::Interrupted,
             Effect::Unknown,
         )
     } else {
         (
             "tool call aborted before dispatch",
-            code::ABORTED_BEFORE_DISPATCH,
+            codes::ABORTED_BEFORE_DISPATCH,
             FailureKind::Cancelled,
             Effect::NotStarted,
         )

@@ -16,7 +16,7 @@ use tower::util::Oneshot;
 use tower_service::Service;
 
 use super::{Tool, ToolContext, ToolDef, Validation};
-use crate::{ArgumentsError, ArgumentsErrorKind, BoxError, CallView, ToolOutcome, code};
+use crate::{ArgumentsError, ArgumentsErrorKind, BoxError, CallView, ToolOutcome, codes};
 
 /// A body whose types are gone.
 pub(super) trait ErasedBody: Send + Sync {
@@ -213,7 +213,7 @@ fn invalid_value(call: &CallView, error: &ArgumentsError) -> BoxError {
     };
     CodedError::new(
         "ToolOutputError",
-        code::INVALID_TOOL_OUTPUT,
+        codes::INVALID_TOOL_OUTPUT,
         format!(
             "tool \"{}\" returned invalid output: {violation}",
             call.name()

@@ -140,9 +140,9 @@ impl FileError {
         match self.code() {
             // A cancelled call has one code, whatever its tool was doing.
             "FS_ABORTED" => {
-                CodedError::new("AbortError", crate::code::ABORTED, "tool call aborted")
+                CodedError::new("AbortError", crate::codes::ABORTED, "tool call aborted")
             }
-            crate::code::INVALID_ARGS => CodedError::new("ToolArgsError", self.code, self.message),
+            crate::codes::INVALID_ARGS => CodedError::new("ToolArgsError", self.code, self.message),
             _ => CodedError::new("WorkspaceError", self.code, self.message),
         }
     }

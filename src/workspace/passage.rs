@@ -59,7 +59,7 @@ impl Edit {
             return Ok(());
         };
         Err(FileError::new(
-            crate::code::INVALID_ARGS,
+            crate::codes::INVALID_ARGS,
             format!("invalid arguments: {wrong}"),
         ))
     }

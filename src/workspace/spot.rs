@@ -50,7 +50,7 @@ impl Workspace {
     fn target(&self, path: &str, found: &Path) -> Result<Target, FileError> {
         let key = self.root.join(found);
         Target::new(key.to_string_lossy(), path)
-            .map_err(|error| FileError::new(crate::code::INVALID_ARGS, error.to_string()))
+            .map_err(|error| FileError::new(crate::codes::INVALID_ARGS, error.to_string()))
     }
 
     /// The path from the root without links and dots. Of what does not exist,

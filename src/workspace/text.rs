@@ -12,13 +12,13 @@ impl Workspace {
     pub(super) fn judge(path: &str) -> Result<&Path, FileError> {
         if path.is_empty() {
             return Err(FileError::new(
-                crate::code::INVALID_ARGS,
+                crate::codes::INVALID_ARGS,
                 "invalid arguments: path must be a non-empty string; \".\" is the root",
             ));
         }
         if path.contains('\0') {
             return Err(FileError::new(
-                crate::code::INVALID_ARGS,
+                crate::codes::INVALID_ARGS,
                 "invalid arguments: expected a path, found one with a NUL character",
             ));
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tokio_util::sync::CancellationToken;
-use toolfall::{CallRequest, Pipeline, Scope, ToolDef, code};
+use toolfall::{CallRequest, Pipeline, Scope, ToolDef, codes};
 
 use super::{NAMES, World};
 
@@ -84,7 +84,7 @@ impl World {
                 let result = pipeline.run(call).await;
                 match expected.iter().find(|(known, _)| *known == name) {
                     Some((_, mark)) => assert_eq!(result.text(), *mark),
-                    None => assert_eq!(result.code(), Some(code::UNKNOWN_TOOL)),
+                    None => assert_eq!(result.code(), Some(codes::UNKNOWN_TOOL)),
                 }
             }
         }

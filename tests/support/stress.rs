@@ -10,7 +10,7 @@ use toolfall::host::{Host, OpenScope};
 use toolfall::pipeline::BoxPipeline;
 use toolfall::{
     Arguments, BoxError, CallRequest, CallView, Denial, Filter, Registration, Scope, ToolContext,
-    ToolDef, ToolResult, code, raw_tool,
+    ToolDef, ToolResult, codes, raw_tool,
 };
 
 /// Scopes with this in their name hide `danger` for their whole life.
@@ -169,7 +169,7 @@ impl World {
 
     pub(crate) fn received(&self, result: &ToolResult) {
         add(&self.counts.results);
-        if result.code() == Some(code::UNKNOWN_TOOL) {
+        if result.code() == Some(codes::UNKNOWN_TOOL) {
             add(&self.counts.unknown);
         }
     }

@@ -10,7 +10,7 @@ use toolfall::host::OpenScope;
 use toolfall::policy::{ListenerRegistration, Next};
 use toolfall::{
     CallView, Decision, Denial, Filter, GuardRegistration, PostDecision, PostRequest, Scope,
-    ToolResult, code,
+    ToolResult, codes,
 };
 
 use crate::stress::{MASKED, OPEN, Random, World, add};
@@ -88,7 +88,7 @@ impl<'a> Agent<'a> {
 
     fn judge(&self, what: &str, expected: Expected, result: &ToolResult) {
         self.world.received(result);
-        let found = if result.code() == Some(code::UNKNOWN_TOOL) {
+        let found = if result.code() == Some(codes::UNKNOWN_TOOL) {
             Expected::Unknown
         } else if result.is_error() {
             Expected::Denied

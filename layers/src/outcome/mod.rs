@@ -1,6 +1,6 @@
 //! What travels back up the stack, and what is published in the end.
 
-pub mod code;
+pub mod codes;
 mod context;
 mod kind;
 mod result;
@@ -93,14 +93,14 @@ impl ToolOutcome {
     /// The answer to a name that the caller's scope does not see.
     pub fn unknown_tool(name: &str) -> Self {
         Self::failure(format!("unknown tool \"{name}\""))
-            .with_info(ErrorInfo::new("ToolNotFoundError", code::UNKNOWN_TOOL))
+            .with_info(ErrorInfo::new("ToolNotFoundError", codes::UNKNOWN_TOOL))
             .of_kind(FailureKind::UnknownTool)
     }
 
     /// The answer to arguments that break the tool's schema.
     pub fn invalid_arguments(violations: &[impl AsRef<str>]) -> Self {
         Self::failure(format!("invalid arguments: {}", joined(violations)))
-            .with_info(ErrorInfo::new("ToolArgsError", code::INVALID_ARGS))
+            .with_info(ErrorInfo::new("ToolArgsError", codes::INVALID_ARGS))
             .of_kind(FailureKind::InvalidArguments)
     }
 
@@ -110,18 +110,21 @@ impl ToolOutcome {
         Self::failure(format!(
             "tool \"{name}\" returned invalid output: {violations}"
         ))
-        .with_info(ErrorInfo::new("ToolOutputError", code::INVALID_TOOL_OUTPUT))
+        .with_info(ErrorInfo::new(
+            "ToolOutputError",
+            codes::INVALID_TOOL_OUTPUT,
+        ))
         .of_kind(FailureKind::InvalidOutput)
     }
 
     /// The outcome of a cancellation; `entered` says whether a body was.
     pub fn aborted(entered: bool) -> Self {
         let (message, code) = if entered {
-            ("tool call aborted", code::ABORTED)
+            ("tool call aborted", codes::ABORTED)
         } else {
             (
                 "tool call aborted before dispatch",
-                code::ABORTED_BEFORE_DISPATCH,
+                codes::ABORTED_BEFORE_DISPATCH,
             )
         };
         Self::failure(message)
@@ -135,7 +138,7 @@ impl ToolOutcome {
             "tool call timed out after {}ms",
             budget.as_millis()
         ))
-        .with_info(ErrorInfo::new("ToolTimeoutError", code::TOOL_TIMEOUT))
+        .with_info(ErrorInfo::new("ToolTimeoutError", codes::TOOL_TIMEOUT))
         .of_kind(FailureKind::TimedOut)
     }
 
@@ -148,7 +151,7 @@ impl ToolOutcome {
         )
         .with_info(ErrorInfo::new(
             "ApprovalTimeoutError",
-            code::APPROVAL_TIMEOUT,
+            codes::APPROVAL_TIMEOUT,
         ))
     }
 

@@ -13,7 +13,7 @@ use crate::arguments::ArgumentsError;
 use crate::body::{Settled, unrecorded};
 use crate::call::{CallRequest, CallState, CallView, ToolCall};
 use crate::error::{BoxError, pipeline_failure};
-use crate::outcome::{ErrorInfo, FailureKind, ToolOutcome, ToolResult, code};
+use crate::outcome::{ErrorInfo, FailureKind, ToolOutcome, ToolResult, codes};
 use crate::panic::{PanicError, catch};
 use crate::ready::ReadyCall;
 use crate::span::{self, StageSpan};
@@ -279,6 +279,6 @@ fn unkept(error: &ArgumentsError) -> ToolOutcome {
     ToolOutcome::failure(format!(
         "tool execution arguments must be losslessly JSON-serializable: {error}"
     ))
-    .with_info(ErrorInfo::new("ToolArgsError", code::INVALID_ARGS))
+    .with_info(ErrorInfo::new("ToolArgsError", codes::INVALID_ARGS))
     .of_kind(FailureKind::InvalidArguments)
 }

@@ -29,7 +29,7 @@
 //!     });
 //! let request = CallRequest::new("1", "sleep", "{}", CancellationToken::new());
 //! let result = stack.oneshot(request).await.unwrap();
-//! assert_eq!(result.code(), Some(code::TOOL_TIMEOUT));
+//! assert_eq!(result.code(), Some(codes::TOOL_TIMEOUT));
 //! assert_eq!(result.text(), "Error: tool call timed out after 100ms");
 //! # }
 //! ```

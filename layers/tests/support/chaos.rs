@@ -156,8 +156,8 @@ impl Books {
             result.text()
         );
         match result.code() {
-            Some(code::ABORTED_BEFORE_DISPATCH) => assert_eq!(self.entered(), 0, "{context}"),
-            Some(code::ABORTED) => assert!(self.entered() > 0, "{context}"),
+            Some(codes::ABORTED_BEFORE_DISPATCH) => assert_eq!(self.entered(), 0, "{context}"),
+            Some(codes::ABORTED) => assert!(self.entered() > 0, "{context}"),
             _ => assert_ne!(result.kind(), Some(FailureKind::Cancelled), "{context}"),
         }
         if self.entered() > 0 {

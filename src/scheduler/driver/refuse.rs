@@ -6,7 +6,7 @@ use super::Driver;
 use crate::pipeline::PipelineService;
 use crate::scheduler::batch::Committed;
 use crate::scheduler::input::Submission;
-use crate::{CallRequest, ErrorInfo, FailureKind, ToolOutcome, ToolResult, code};
+use crate::{CallRequest, ErrorInfo, FailureKind, ToolOutcome, ToolResult, codes};
 
 impl<S: PipelineService> Driver<S> {
     /// Answers the next call without beginning it, once it is its turn.
@@ -20,7 +20,7 @@ impl<S: PipelineService> Driver<S> {
         } else {
             let why = next.cut.as_ref().or(self.cut_off.as_ref())?;
             ToolOutcome::failure(format!("the call was not run: {why}"))
-                .with_info(ErrorInfo::new("TruncatedError", code::TRUNCATED))
+                .with_info(ErrorInfo::new("TruncatedError", codes::TRUNCATED))
                 .of_kind(FailureKind::Truncated)
         };
         let Submission { request, .. } = self.waiting.pop_front()?;

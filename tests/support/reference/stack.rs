@@ -7,7 +7,7 @@ use serde_json::json;
 use toolfall::{
     ApprovalLayer, ApprovalRequest, BoxError, CallRequest, CallView, Catalog, Definition,
     ErrorInfo, GuardLayer, PostExecuteLayer, PreDecisionLayer, Recorder, ResultNotifyLayer,
-    ToolOutcome, ToolResult, code,
+    ToolOutcome, ToolResult, codes,
 };
 use tower::Layer as _;
 use tower::util::BoxCloneSyncService;
@@ -104,7 +104,7 @@ impl Catalog for Collapsed {
             "unknown tool \"{name}\": only `run_code` is callable directly — call `{name}` from \
              inside a `run_code` program instead"
         );
-        let info = ErrorInfo::new("ToolNotFoundError", code::UNKNOWN_TOOL);
+        let info = ErrorInfo::new("ToolNotFoundError", codes::UNKNOWN_TOOL);
         Some(ToolOutcome::failure(message).with_info(info))
     }
 }
