@@ -95,7 +95,9 @@ impl Language {
     pub fn is_reserved(self, word: &str) -> bool {
         match self {
             Self::TypeScript => words::ECMASCRIPT.contains(&word),
-            Self::Python => words::PYTHON_HARD.contains(&word) || words::PYTHON_SOFT.contains(&word),
+            Self::Python => {
+                words::PYTHON_HARD.contains(&word) || words::PYTHON_SOFT.contains(&word)
+            }
         }
     }
 }

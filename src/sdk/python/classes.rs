@@ -79,13 +79,7 @@ impl Declared {
     }
 
     /// The text of one class; those in it go to `inner`.
-    fn class(
-        &mut self,
-        shapes: &Shapes<'_>,
-        id: Id,
-        name: &str,
-        inner: &mut Vec<Step>,
-    ) -> String {
+    fn class(&mut self, shapes: &Shapes<'_>, id: Id, name: &str, inner: &mut Vec<Step>) -> String {
         self.used.typed_dict = true;
         let mut out = format!("class {name}(TypedDict):\n");
         let Shape::Object(object) = shapes.get(id) else {

@@ -87,9 +87,17 @@ pub(super) fn branches<'a>(
 
 /// Whether a branch says of itself what type it is.
 pub(super) fn tells(branch: &Value) -> bool {
-    ["type", "properties", "$ref", "const", "enum", "anyOf", "oneOf"]
-        .iter()
-        .any(|keyword| branch.get(keyword).is_some())
+    [
+        "type",
+        "properties",
+        "$ref",
+        "const",
+        "enum",
+        "anyOf",
+        "oneOf",
+    ]
+    .iter()
+    .any(|keyword| branch.get(keyword).is_some())
 }
 
 /// The properties with their names and whether they are required: the

@@ -163,7 +163,9 @@ impl<'a> Reader<'a> {
         if take && !alternatives.is_empty() {
             return Ok(alternatives);
         }
-        let all_of = all_of.filter(|_| types.is_empty() && !own).unwrap_or_default();
+        let all_of = all_of
+            .filter(|_| types.is_empty() && !own)
+            .unwrap_or_default();
         let telling = all_of.iter().position(tells).unwrap_or(0);
         Ok(all_of.get(telling..=telling).unwrap_or_default())
     }

@@ -26,8 +26,8 @@ pub(super) fn type_at(schema: &Value, indent: usize) -> String {
 pub(super) fn key(name: &str) -> String {
     let mut bytes = name.bytes();
     let starts = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'$';
-    let plain = bytes.next().is_some_and(starts)
-        && bytes.all(|byte| starts(byte) || byte.is_ascii_digit());
+    let plain =
+        bytes.next().is_some_and(starts) && bytes.all(|byte| starts(byte) || byte.is_ascii_digit());
     if plain {
         name.to_owned()
     } else {
@@ -188,8 +188,7 @@ impl<'s, 'a> Writer<'s, 'a> {
         }
         pad(level.indent, &mut self.out);
         self.out.push_str(&key(field.name));
-        self.out
-            .push_str(if field.required { ": " } else { "?: " });
+        self.out.push_str(if field.required { ": " } else { "?: " });
         self.steps.push(Step::Text(";\n"));
         self.steps.push(Step::Type(field.shape, level));
     }
