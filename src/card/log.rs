@@ -93,6 +93,9 @@ impl Projection {
         match &record.body {
             Body::Call(call) => Some(self.call(seq, call)),
             Body::Result(result) => Some(self.result(seq, result)),
+            // Calls of programs look as they would without a program.
+            Body::DispatchStart(start) => Some(self.call(seq, &start.as_call())),
+            Body::Dispatch(end) => Some(self.result(seq, &end.as_result())),
             _ => None,
         }
     }

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use toolfall_layers::{CallView, Catalog, Definition, ToolOutcome};
 
-use super::{Registry, near};
+use super::reserved::RUN_CODE;
+use super::{Presentation, Registry, near};
 use crate::tool::ToolEntry;
 
 impl Catalog for Registry {
@@ -29,8 +30,24 @@ impl Catalog for Registry {
 
     fn unknown(&self, call: &CallView) -> ToolOutcome {
         let tools = self.0.tools.load();
+        let direct = call.parent().is_none();
+        let transport = match tools.presentation(call.scope()) {
+            Presentation::Native => None,
+            // What cannot be called directly is no near miss.
+            Presentation::Code if direct => {
+                return near::unknown(call.name(), [RUN_CODE].into_iter());
+            }
+            _ => direct.then_some(RUN_CODE),
+        };
         let visible = tools.visible(call.scope());
-        near::unknown(call.name(), visible.iter().map(|tool| tool.def.name()))
+        let names = visible.iter().map(|tool| tool.def.name());
+        near::unknown(call.name(), names.chain(transport))
+    }
+
+    /// A tool that is there for programs alone, called directly.
+    fn refuse(&self, call: &CallView) -> Option<ToolOutcome> {
+        let collapsed = call.parent().is_none() && self.is_collapsed(call.name(), call.scope());
+        collapsed.then(|| near::collapsed(call.name()))
     }
 }
 

@@ -8,6 +8,7 @@ use foldhash::{HashSet, HashSetExt as _};
 use toolfall_layers::WeakScope;
 
 use super::mask::Mask;
+use super::presentation::Declared;
 use crate::tool::ToolEntry;
 
 /// Tools and masks of one scope, or of everybody.
@@ -15,6 +16,7 @@ use crate::tool::ToolEntry;
 pub(super) struct Layer {
     tools: HashMap<Arc<str>, Placed, RandomState>,
     masks: Vec<Placed<Mask>>,
+    presentation: Option<Arc<Declared>>,
 }
 
 /// Something with its place in the order of all registrations.
@@ -86,7 +88,7 @@ impl Layer {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.tools.is_empty() && self.masks.is_empty()
+        self.tools.is_empty() && self.masks.is_empty() && self.presentation.is_none()
     }
 
     /// Adds a tool whose name is not taken here.
@@ -103,6 +105,26 @@ impl Layer {
             .is_some_and(|known| Arc::ptr_eq(&known.what, tool));
         if is_it {
             self.tools.remove(name);
+        }
+        is_it
+    }
+
+    /// How the scope says that its tools are presented.
+    pub(super) fn declared(&self) -> Option<&Declared> {
+        self.presentation.as_deref()
+    }
+
+    /// Declares a presentation where there is no declaration.
+    pub(super) fn declare(&mut self, declared: Arc<Declared>) {
+        self.presentation = Some(declared);
+    }
+
+    /// Takes exactly `declared` away.
+    pub(super) fn undeclare(&mut self, declared: &Arc<Declared>) -> bool {
+        let known = self.presentation.as_ref();
+        let is_it = known.is_some_and(|known| Arc::ptr_eq(known, declared));
+        if is_it {
+            self.presentation = None;
         }
         is_it
     }

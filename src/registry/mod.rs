@@ -71,17 +71,22 @@
 //! these, except here": it is a calculation on names, and what it lets
 //! through becomes a mask.
 
+mod assembly;
 mod catalog;
 mod layer;
 mod mask;
 mod near;
 mod order;
+mod presentation;
+mod presenting;
 mod published;
 mod registration;
 mod reserved;
 mod restriction_set;
 mod snapshot;
 mod sync;
+#[cfg(feature = "code")]
+mod transport;
 mod views;
 
 use std::fmt;
@@ -91,14 +96,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 use toolfall_layers::{Catalog, Definition as _, Scope, ScopeId};
 
+pub use self::assembly::{AssembleError, Assembled, Assembly, Section};
 pub(crate) use self::catalog::entry_of;
 use self::layer::Layer;
 pub use self::mask::{Filter, RestrictError};
 pub use self::order::{OrderError, ToolOrder};
+#[cfg(feature = "code")]
+pub(crate) use self::presentation::Transport;
+pub use self::presentation::{PresentError, Presentation, PresentationError};
 use self::published::Published;
 pub use self::registration::{RegisterError, Registration};
 pub use self::restriction_set::RestrictionSet;
 use self::snapshot::Snapshot;
+#[cfg(feature = "code")]
+pub(crate) use self::transport::WeakRegistry;
 pub use self::views::ToolSchema;
 use crate::tool::{ToolDef, ToolEntry};
 

@@ -2,6 +2,7 @@
 
 use toolfall_layers::printable;
 
+use super::reserved::RUN_CODE;
 use crate::{ErrorInfo, FailureKind, ToolOutcome, codes};
 
 /// Longer names are cut in messages.
@@ -26,6 +27,17 @@ pub(super) fn unknown<'a>(name: &str, visible: impl Iterator<Item = &'a str>) ->
     } else {
         outcome.with_note(format!("Did you mean {}?", near.join(" or ")))
     }
+}
+
+/// The failure for a direct call of `name`, a tool that is there for programs
+/// alone: it names the way out, or the model concludes that nothing works.
+pub(super) fn collapsed(name: &str) -> ToolOutcome {
+    ToolOutcome::failure(format!(
+        "unknown tool \"{name}\": only `{RUN_CODE}` is callable directly — call `{name}` from \
+         inside a `{RUN_CODE}` program instead"
+    ))
+    .with_info(ErrorInfo::new("ToolNotFoundError", codes::UNKNOWN_TOOL))
+    .of_kind(FailureKind::UnknownTool)
 }
 
 fn near<'a>(name: &str, visible: impl Iterator<Item = &'a str>) -> Vec<&'a str> {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::ToolSchema;
+use super::reserved::is_reserved;
 
 /// An order of tools: some names first, some last, and everything else
 /// between them, sorted by name.
@@ -87,7 +88,11 @@ impl ToolOrder {
     /// them.
     pub fn sort(&self, tools: Vec<ToolSchema>) -> Result<Vec<ToolSchema>, OrderError> {
         let mut rest = tools;
-        rest.sort_by(|a, b| a.name.cmp(&b.name));
+        // What runs programs follows what they call.
+        rest.sort_by(|a, b| {
+            let key = |tool: &ToolSchema| is_reserved(&tool.name);
+            (key(a), &a.name).cmp(&(key(b), &b.name))
+        });
         let mut take = |name: &String| {
             let place = rest.iter().position(|tool| tool.name == *name);
             place

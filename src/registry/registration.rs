@@ -7,6 +7,7 @@ use std::time::Duration;
 use toolfall_layers::{Scope, ScopeId};
 
 use super::mask::Mask;
+use super::presentation::Declared;
 use super::reserved::is_reserved;
 use super::{Inner, Registry};
 use crate::schema::{SchemaError, unknown_keywords};
@@ -156,12 +157,12 @@ fn warn_of_unknown_keywords(tool: &ToolDef) {
     }
 }
 
-/// Keeps a tool registered, or a mask in force; dropping it takes exactly
-/// that one away.
+/// Keeps a tool registered, or a mask, a presentation or code mode in force;
+/// dropping it takes exactly that one away.
 ///
 /// It does not keep the registry alive, and may be dropped anywhere, also
 /// outside a runtime and while calls of the tool run.
-#[must_use = "dropping the registration removes the tool, or lifts the mask"]
+#[must_use = "dropping the registration takes away what was registered"]
 pub struct Registration {
     registry: Weak<Inner>,
     scope: Option<ScopeId>,
@@ -171,6 +172,9 @@ pub struct Registration {
 enum Held {
     Tool(Arc<ToolEntry>),
     Mask(Arc<Mask>),
+    Declared(Arc<Declared>),
+    #[cfg(feature = "code")]
+    Transport(Arc<dyn super::Transport>),
 }
 
 impl Registration {
@@ -180,6 +184,15 @@ impl Registration {
 
     pub(super) fn mask(registry: &Registry, scope: &Scope, mask: Arc<Mask>) -> Self {
         Self::new(registry, Some(scope), Held::Mask(mask))
+    }
+
+    pub(super) fn declared(registry: &Registry, scope: &Scope, declared: Arc<Declared>) -> Self {
+        Self::new(registry, Some(scope), Held::Declared(declared))
+    }
+
+    #[cfg(feature = "code")]
+    pub(super) fn transport(registry: &Registry, transport: Arc<dyn super::Transport>) -> Self {
+        Self::new(registry, None, Held::Transport(transport))
     }
 
     fn new(registry: &Registry, scope: Option<&Scope>, held: Held) -> Self {
@@ -199,10 +212,14 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         if let (Some(held), Some(registry)) = (self.held.take(), self.registry.upgrade()) {
-            Registry(registry).take(self.scope, |layer| match &held {
-                Held::Tool(tool) => layer.remove(tool),
-                Held::Mask(mask) => layer.unmask(mask),
-            });
+            let registry = Registry(registry);
+            match &held {
+                Held::Tool(tool) => registry.take(self.scope, |layer| layer.remove(tool)),
+                Held::Mask(mask) => registry.take(self.scope, |layer| layer.unmask(mask)),
+                Held::Declared(it) => registry.take(self.scope, |layer| layer.undeclare(it)),
+                #[cfg(feature = "code")]
+                Held::Transport(transport) => registry.detach(transport),
+            }
         }
     }
 }
@@ -211,7 +228,7 @@ impl fmt::Debug for Registration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match &self.held {
             Some(Held::Tool(tool)) => Some(tool.def.name()),
-            Some(Held::Mask(_)) | None => None,
+            _ => None,
         };
         f.debug_struct("Registration")
             .field("tool", &name)

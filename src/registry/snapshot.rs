@@ -8,7 +8,9 @@ use toolfall_layers::{Scope, ScopeId};
 
 use super::layer::{Layer, Placed, ScopeLayer};
 use super::mask::{Filter, Mask, RestrictError};
+use super::presentation::{Attached, Declared};
 use super::registration::RegisterError;
+use super::{PresentError, Presentation};
 use crate::tool::ToolEntry;
 
 /// The tools for everybody, and a layer for each scope that holds something.
@@ -19,6 +21,7 @@ pub(super) struct Snapshot {
     next: u64,
     global: Arc<Layer>,
     scoped: HashMap<ScopeId, Arc<ScopeLayer>, RandomState>,
+    transport: Option<Attached>,
 }
 
 /// The scope was disposed, or one that it is nested in.
@@ -68,6 +71,59 @@ impl Snapshot {
             scoped.layer.apply(&mut tools);
         }
         tools.into_iter().map(|tool| &tool.what).collect()
+    }
+
+    /// How the tools are presented to a model in `scope`: as the nearest scope
+    /// declares that declares anything.
+    pub(super) fn presentation(&self, scope: Option<&Scope>) -> Presentation {
+        let Some(attached) = &self.transport else {
+            return Presentation::Native;
+        };
+        let scope = scope.filter(|_| !self.scoped.is_empty());
+        let chain = scope.into_iter().flat_map(Scope::chain);
+        let mut declared = None;
+        for layer in chain.filter_map(|scope| self.scoped.get(&scope.id())) {
+            if layer.disposed {
+                return Presentation::Native;
+            }
+            declared = declared.or_else(|| layer.layer.declared());
+        }
+        match declared {
+            Some(declared) if declared.when_ready && !attached.transport.is_ready() => {
+                Presentation::Native
+            }
+            Some(declared) => declared.presentation,
+            None => attached.presentation,
+        }
+    }
+
+    pub(super) fn transport(&self) -> Option<&Attached> {
+        self.transport.as_ref()
+    }
+
+    #[cfg(feature = "code")]
+    pub(super) fn transport_mut(&mut self) -> &mut Option<Attached> {
+        &mut self.transport
+    }
+
+    pub(super) fn declare(
+        &mut self,
+        scope: &Scope,
+        declared: Arc<Declared>,
+    ) -> Result<(), PresentError> {
+        let name = || scope.name().to_owned();
+        let layer = self
+            .layer(Some(scope))
+            .map_err(|Disposed| PresentError::Disposed { scope: name() })?;
+        if let Some(known) = layer.declared() {
+            return Err(PresentError::Declared {
+                wanted: declared.presentation,
+                declared: known.presentation,
+                scope: name(),
+            });
+        }
+        layer.declare(declared);
+        Ok(())
     }
 
     /// The layers of `scope` and its ancestors that hold something, the

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolfall_layers::{Arguments, Scope};
 
-use super::Registry;
+use super::reserved::is_reserved;
+use super::{Presentation, Registry};
 use crate::CallRequest;
 use crate::card::{CallCard, Presented, ResultCard};
 use crate::tool::{ExecutionMode, ToolDef, ToolEntry};
@@ -21,9 +22,26 @@ pub struct ToolSchema {
     pub parameters: Value,
 }
 
+impl ToolSchema {
+    pub(super) fn of(tool: &ToolDef) -> Self {
+        Self {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            parameters: tool.parameters().clone(),
+        }
+    }
+}
+
 impl Registry {
     pub(crate) fn find(&self, name: &str, scope: Option<&Scope>) -> Option<Arc<ToolEntry>> {
-        self.0.tools.load().find(name, scope).cloned()
+        let tools = self.0.tools.load();
+        if !is_reserved(name) {
+            return tools.find(name, scope).cloned();
+        }
+        // No tool, and in no layer: it is there or not with the presentation.
+        let shown = tools.presentation(scope) != Presentation::Native;
+        let attached = tools.transport().filter(|_| shown)?;
+        Some(attached.transport.entry())
     }
 
     /// Whether a caller in `scope` sees a tool of that name.
@@ -75,26 +93,28 @@ impl Registry {
         self.0.tools.load().scopes()
     }
 
-    /// What a model in `scope` is told, sorted by name: independent of the
-    /// order of registration.
+    /// What a model is told of the tools that a caller in `scope` sees, sorted
+    /// by name: independent of the order of registration. Where tools may be
+    /// [presented](Presentation) to programs, an
+    /// [`Assembly`](super::Assembly) says what is told.
     pub fn schemas(&self, scope: Option<&Scope>) -> Vec<ToolSchema> {
         let tools = self.0.tools.load();
         let mut schemas: Vec<ToolSchema> = tools
             .visible(scope)
             .into_iter()
-            .map(|entry| ToolSchema {
-                name: entry.def.name().to_owned(),
-                description: entry.def.description().to_owned(),
-                parameters: entry.def.parameters().clone(),
-            })
+            .map(|entry| ToolSchema::of(&entry.def))
             .collect();
         schemas.sort_by(|a, b| a.name.cmp(&b.name));
         schemas
     }
 
     /// Whether `request` may overlap with other calls of its batch, as things
-    /// are now. Unknown tools and arguments that do not validate may not.
+    /// are now. Unknown tools and arguments that do not validate may not, nor
+    /// may a direct call of a tool that is there for programs alone.
     pub fn mode(&self, request: &CallRequest) -> ExecutionMode {
+        if request.parent().is_none() && self.is_collapsed(request.name(), request.scope()) {
+            return ExecutionMode::Exclusive;
+        }
         match (
             self.find(request.name(), request.scope()),
             request.arguments(),

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use serde_json::Value;
 
 use super::bodies::ResultRecord;
+use super::dispatch::DispatchRecord;
 use super::error::LogError;
 use super::fields::{MAX_DEPTH, shallow};
 use super::record::{Body, MAX_NUMBER};
@@ -51,6 +52,9 @@ impl Draft {
             Body::Result(ResultRecord {
                 interrupted: true, ..
             })
+            | Body::Dispatch(DispatchRecord {
+                interrupted: true, ..
+            })
             | Body::Decided(_) => max_line,
             _ => max_line.saturating_sub(MARGIN),
         };
@@ -83,6 +87,8 @@ fn check_numbers(body: &Body) -> Result<(), String> {
         Body::Call(call) => [Some(call.call), call.root, call.parent],
         Body::Started(started) => [Some(started.call), None, None],
         Body::Result(result) => [Some(result.call), None, None],
+        Body::DispatchStart(start) => [Some(start.call), start.root, start.parent],
+        Body::Dispatch(end) => [Some(end.call), None, None],
         Body::Asked(asked) => [asked.call, None, None],
         Body::Context(context) => [context.call, None, None],
         _ => [None; 3],

@@ -80,10 +80,12 @@ pub mod check;
 
 mod approval;
 mod bodies;
+mod dispatch;
 mod encode;
 mod error;
 mod fields;
 mod log;
+mod log_copy;
 mod options;
 mod permission;
 mod read;
@@ -99,8 +101,11 @@ pub use self::approval::{AskedRecord, DecidedRecord, PolicyRecord, WHY_DEADLINE}
 pub use self::bodies::{
     CallRecord, ContextRecord, ErrorRecord, ResultRecord, StartedRecord, TornRecord, TurnRecord,
 };
+pub use self::dispatch::{DispatchRecord, DispatchStartRecord};
 pub use self::error::{LogError, ReadError};
 pub use self::log::{Appended, SessionLog};
+#[cfg(feature = "code")]
+pub(crate) use self::log_copy::{LogCopies, LogCopy, SubCall};
 pub use self::options::{Options, SyncPolicy};
 pub use self::permission::{EffectiveRecord, PresetRecord, SandboxRecord};
 pub use self::read::{Contents, Line, LogReader, MAX_LINE, Torn, read_log};

@@ -8,6 +8,7 @@ use super::approval::{AskedRecord, DecidedRecord, PolicyRecord};
 use super::bodies::{
     CallRecord, ContextRecord, ResultRecord, StartedRecord, TornRecord, TurnRecord,
 };
+use super::dispatch::{DispatchRecord, DispatchStartRecord};
 use super::fields::Fields;
 use super::permission::{EffectiveRecord, PresetRecord, SandboxRecord};
 
@@ -41,6 +42,12 @@ pub enum Body {
     Started(StartedRecord),
     /// `tool/result`: the call ended.
     Result(ResultRecord),
+    /// `tool/code-dispatch-start`: a program called a tool; in place of
+    /// `tool/call`.
+    DispatchStart(DispatchStartRecord),
+    /// `tool/code-dispatch`: the call of a program ended; in place of
+    /// `tool/result`.
+    Dispatch(DispatchRecord),
     /// `approval/asked`: somebody is being asked for permission.
     Asked(AskedRecord),
     /// `approval/decided`: the question is settled.
@@ -117,6 +124,8 @@ bodies! {
     Call(CallRecord) = "tool/call",
     Started(StartedRecord) = "tool/started",
     Result(ResultRecord) = "tool/result",
+    DispatchStart(DispatchStartRecord) = "tool/code-dispatch-start",
+    Dispatch(DispatchRecord) = "tool/code-dispatch",
     Asked(AskedRecord) = "approval/asked",
     Decided(DecidedRecord) = "approval/decided",
     Policy(PolicyRecord) = "approval/policy",
@@ -143,6 +152,8 @@ into_body! {
     Call(CallRecord),
     Started(StartedRecord),
     Result(ResultRecord),
+    DispatchStart(DispatchStartRecord),
+    Dispatch(DispatchRecord),
     Asked(AskedRecord),
     Decided(DecidedRecord),
     Policy(PolicyRecord),

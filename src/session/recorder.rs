@@ -4,17 +4,19 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future as _;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::log::Appended;
+use super::log_copy::{LogCopy, SubCall};
 use super::{
-    CallRecord, ContextRecord, ErrorRecord, LogError, ResultRecord, SessionLog, StartedRecord,
+    Body, CallRecord, ContextRecord, DispatchStartRecord, ErrorRecord, LogError, ResultRecord,
+    SessionLog, StartedRecord,
 };
 use crate::policy::grants::GrantedBy;
 use crate::scheduler::Journal;
 use crate::{
-    BoxError, CallRequest, CallView, ContextMessage, ExecutionToken, FailureKind, Recorded,
+    BoxError, CallId, CallRequest, CallView, ContextMessage, ExecutionToken, FailureKind, Recorded,
     Recorder, ToolResult,
 };
 
@@ -52,6 +54,7 @@ pub struct SessionRecorder {
 struct Place {
     call: u64,
     root: u64,
+    parent: Option<u64>,
 }
 
 impl SessionRecorder {
@@ -102,21 +105,25 @@ impl Recorder for SessionRecorder {
     fn call(&self, view: &CallView) -> Recorded {
         let call = self.log.new_call();
         let outer = view.parent().and_then(|parent| self.place(parent));
-        let appended = self.log.append(CallRecord {
-            call,
-            id: view.id().as_str().to_owned(),
-            name: view.name().to_owned(),
-            arguments: view.raw_arguments().to_owned(),
-            root: outer.map(|outer| outer.root),
-            parent: outer.map(|outer| outer.call),
-            agent: view.scope().map(|scope| scope.name().to_owned()),
-            synthetic: false,
-            unordered: !view.is_in_batch(),
+        let appended = self.log.append(match sub_call(view) {
+            Some(sub) => Body::DispatchStart(dispatch_start(view, &sub, call, outer)),
+            None => Body::Call(CallRecord {
+                call,
+                id: view.id().as_str().to_owned(),
+                name: view.name().to_owned(),
+                arguments: view.raw_arguments().to_owned(),
+                root: outer.map(|outer| outer.root),
+                parent: outer.map(|outer| outer.call),
+                agent: view.scope().map(|scope| scope.name().to_owned()),
+                synthetic: false,
+                unordered: !view.is_in_batch(),
+            }),
         });
         if appended.is_ok() {
             let place = Place {
                 call,
                 root: outer.map_or(call, |outer| outer.root),
+                parent: outer.map(|outer| outer.call),
             };
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.insert(view.token(), place);
@@ -137,10 +144,23 @@ impl Recorder for SessionRecorder {
             open.remove(&view.token())
         };
         // A call whose record could not be written has no result record.
-        if let Some(Place { call, .. }) = place {
-            let mut record = record_of(call, view.id().as_str(), result);
-            (record.allowed_by, record.granted_by) = let_through(view, result);
-            self.log.append(record)?;
+        let Some(place) = place else {
+            return Ok(());
+        };
+        let mut record = record_of(place.call, view.id().as_str(), result);
+        (record.allowed_by, record.granted_by) = let_through(view, result);
+        match sub_call(view) {
+            None => drop(self.log.append(record)?),
+            Some(sub) => {
+                let outer = place.parent.map(|call| Place {
+                    call,
+                    root: place.root,
+                    parent: None,
+                });
+                let start = dispatch_start(view, &sub, place.call, outer);
+                let copy = LogCopy::new(self.log.clone(), view.clone(), start.closed_by(record));
+                sub.copies.leave(sub.number, copy);
+            }
         }
         Ok(())
     }
@@ -161,6 +181,37 @@ impl Journal for SessionRecorder {
         self.log
             .append(record_of(call, request.id().as_str(), result))?;
         Ok(())
+    }
+}
+
+/// What marks the call as a program's.
+fn sub_call(view: &CallView) -> Option<Arc<SubCall>> {
+    // Most calls are nested in none, and their extensions need not be asked.
+    view.parent()?;
+    view.extensions().get::<SubCall>()
+}
+
+fn dispatch_start(
+    view: &CallView,
+    sub: &SubCall,
+    call: u64,
+    outer: Option<Place>,
+) -> DispatchStartRecord {
+    // A model may have sent no id; its records still have to say which call.
+    let id = |id: &CallId, ordinal: Option<u64>| match (id.as_str(), ordinal) {
+        ("", Some(ordinal)) => format!("#{ordinal}"),
+        (id, _) => id.to_owned(),
+    };
+    DispatchStartRecord {
+        call,
+        root: outer.map(|outer| outer.root),
+        parent: outer.map(|outer| outer.call),
+        root_call_id: id(view.root_id(), outer.map(|outer| outer.root)),
+        parent_call_id: id(&sub.parent, outer.map(|outer| outer.call)),
+        sub_call_id: view.id().as_str().to_owned(),
+        name: view.name().to_owned(),
+        arguments: view.raw_arguments().to_owned(),
+        agent: view.scope().map(|scope| scope.name().to_owned()),
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use toolfall_layers::ContentBlock;
 
 use super::approval::{AskedRecord, DecidedRecord};
-use super::bodies::{ErrorRecord, ResultRecord};
+use super::bodies::{CallRecord, ErrorRecord, ResultRecord};
+use super::dispatch::DispatchStartRecord;
 use super::read::Torn;
 use super::record::{Body, MAX_NUMBER, Record};
 use crate::approval::SavedQuestion;
@@ -29,6 +30,8 @@ pub struct OpenCall {
     pub parent: Option<u64>,
     /// Whether a body of it was entered.
     pub started: bool,
+    /// Its first record, if a program made the call.
+    pub dispatch: Option<DispatchStartRecord>,
 }
 
 /// What is open after a run of records.
@@ -67,17 +70,11 @@ impl Unfinished {
     pub fn observe(&mut self, record: &Record) {
         self.next_seq = self.next_seq.max(record.seq.saturating_add(1));
         match &record.body {
-            Body::Call(call) => {
-                self.seen(call.call);
-                self.calls.entry(call.call).or_insert_with(|| OpenCall {
-                    call: call.call,
-                    id: call.id.clone(),
-                    name: call.name.clone(),
-                    arguments: call.arguments.clone(),
-                    agent: call.agent.clone(),
-                    parent: call.parent,
-                    started: false,
-                });
+            Body::Call(call) => self.call(call.clone(), None),
+            Body::DispatchStart(start) => self.call(start.as_call(), Some(start.clone())),
+            Body::Dispatch(end) => {
+                self.seen(end.call);
+                self.calls.remove(&end.call);
             }
             Body::Started(started) => {
                 self.seen(started.call);
@@ -99,6 +96,20 @@ impl Unfinished {
             }
             _ => {}
         }
+    }
+
+    fn call(&mut self, call: CallRecord, dispatch: Option<DispatchStartRecord>) {
+        self.seen(call.call);
+        self.calls.entry(call.call).or_insert_with(|| OpenCall {
+            call: call.call,
+            id: call.id,
+            name: call.name,
+            arguments: call.arguments,
+            agent: call.agent,
+            parent: call.parent,
+            started: false,
+            dispatch,
+        });
     }
 
     /// Keeps new ordinals clear of every one that was ever cited.
@@ -154,7 +165,10 @@ impl Unfinished {
         calls.sort_by_key(|call| std::cmp::Reverse(depths.get(&call.call).copied()));
         let results = calls
             .into_iter()
-            .map(|call| Body::Result(interrupted(call)));
+            .map(|call| match &call.dispatch {
+                None => Body::Result(interrupted(call)),
+                Some(start) => Body::Dispatch(start.closed_by(interrupted(call))),
+            });
         decided.chain(results).collect()
     }
 

@@ -94,33 +94,65 @@ impl ToolContext {
         name: impl Into<std::borrow::Cow<'static, str>>,
         arguments: impl IntoArguments,
     ) -> Result<ToolResult, CallToolError> {
-        let outer = self.call();
-        let depth = outer.extensions().get::<Nesting>().map_or(0, |n| n.0) + 1;
-        if depth > MAX_NESTING {
+        let entry = self.entry()?;
+        let id = format!("{}:call:{}", self.call().id(), self.body.next_child());
+        let request = self.below(id, name, arguments, self.cancellation().child_token());
+        let result = match entry.oneshot(request).await {
+            Ok(result) => result,
+            Err(never) => match never {},
+        };
+        self.heed(&result);
+        for context in result.contexts() {
+            self.defer_context(context.clone());
+        }
+        Ok(result)
+    }
+
+    /// The way back into the pipeline, for calls that this body makes.
+    ///
+    /// # Errors
+    ///
+    /// As [`call_tool`](Self::call_tool).
+    pub(crate) fn entry(&self) -> Result<Entry, CallToolError> {
+        if self.depth() > MAX_NESTING {
             return Err(CallToolError::TooDeep { limit: MAX_NESTING });
         }
         let reentry = self.reentry.upgrade().ok_or(CallToolError::PipelineGone)?;
-        let entry = reentry.0.get().ok_or(CallToolError::PipelineGone)?.clone();
-        let id = format!("{}:call:{}", outer.id(), self.body.next_child());
-        let mut request = CallRequest::new(id, name, arguments, self.cancellation().child_token())
+        let entry = reentry.0.get().ok_or(CallToolError::PipelineGone)?;
+        Ok(entry.clone())
+    }
+
+    /// How deep the calls are that this body makes.
+    fn depth(&self) -> u32 {
+        let nesting = self.call().extensions().get::<Nesting>();
+        nesting.map_or(0, |nesting| nesting.0) + 1
+    }
+
+    /// A call that this body makes, cancelled by `cancellation`.
+    pub(crate) fn below(
+        &self,
+        id: String,
+        name: impl Into<std::borrow::Cow<'static, str>>,
+        arguments: impl IntoArguments,
+        cancellation: CancellationToken,
+    ) -> CallRequest {
+        let outer = self.call();
+        let mut request = CallRequest::new(id, name, arguments, cancellation)
             .nested_in(outer.token(), outer.root_id().clone())
-            .with_extension(Nesting(depth));
+            .with_extension(Nesting(self.depth()));
         if let Some(scope) = outer.scope() {
             request = request.with_scope(scope.clone());
         }
         if let Some(sink) = outer.extensions().get::<ProgressSink>() {
             request = request.with_extension(ProgressSink(sink.0.clone()));
         }
-        drop(reentry);
-        let result = match entry.oneshot(request).await {
-            Ok(result) => result,
-            Err(never) => match never {},
-        };
-        self.body.heed(&result);
-        for context in result.contexts() {
-            self.defer_context(context.clone());
-        }
-        Ok(result)
+        request
+    }
+
+    /// Takes over what a call that this body made came to; see
+    /// [`BodyContext::heed`].
+    pub(crate) fn heed(&self, nested: &ToolResult) {
+        self.body.heed(nested);
     }
 }
 

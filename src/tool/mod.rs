@@ -43,6 +43,8 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use self::barred::Barred;
 pub use self::body::{raw_tool, service_tool, tool_fn};
+#[cfg(feature = "code")]
+pub(crate) use self::context::Entry;
 pub(crate) use self::context::Reentry;
 pub use self::context::{CallToolError, Progress, ProgressSink, ToolContext};
 pub use self::def::{ExecutionMode, ToolDef, Validation};

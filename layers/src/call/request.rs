@@ -123,6 +123,11 @@ impl CallRequest {
         }
     }
 
+    /// The execution that asked for this call, if it is nested.
+    pub fn parent(&self) -> Option<ExecutionToken> {
+        self.nested.as_ref().map(|nested| nested.parent)
+    }
+
     /// On whose behalf the call is made.
     pub fn scope(&self) -> Option<&Scope> {
         self.scope.as_ref()

@@ -20,3 +20,5 @@ pub const OVERLOADED: &str = "OVERLOADED";
 pub const INTERRUPTED: &str = "INTERRUPTED";
 /// The model's reply was cut off: the call never runs.
 pub const TRUNCATED: &str = "TRUNCATED";
+/// A program that calls tools failed.
+pub const CODE_RUN_FAILED: &str = "CODE_RUN_FAILED";

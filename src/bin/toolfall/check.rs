@@ -39,8 +39,8 @@ pub(crate) fn check(args: &Check) -> Result<u8, Error> {
         let line = line.map_err(|error| Error::input(chain(&error)))?;
         records += 1;
         match line.record.body {
-            Body::Call(_) => calls += 1,
-            Body::Result(_) => results += 1,
+            Body::Call(_) | Body::DispatchStart(_) => calls += 1,
+            Body::Result(_) | Body::Dispatch(_) => results += 1,
             _ => {}
         }
         problems.extend(audit.observe(&line.record).iter().map(told));

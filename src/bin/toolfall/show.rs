@@ -118,13 +118,26 @@ impl<W: Write> Shown<W> {
                 content: Some(&result.content),
                 ..line("result", &view)
             }),
-            Body::Call(call) => {
-                self.open.insert(call.call, (call.clone(), view.card));
-                Ok(())
-            }
+            Body::DispatchStart(call) if self.json => self.line(&Line {
+                arguments_json: Some(&call.arguments),
+                ..line("call", &view)
+            }),
+            Body::Dispatch(result) if self.json => self.line(&Line {
+                is_error: Some(result.is_error),
+                content: Some(&result.content),
+                ..line("result", &view)
+            }),
+            Body::Call(call) => self.call(call.clone(), view.card),
+            Body::DispatchStart(call) => self.call(call.as_call(), view.card),
             Body::Result(result) => self.result(result, view.card),
+            Body::Dispatch(result) => self.result(&result.as_result(), view.card),
             _ => Ok(()),
         }
+    }
+
+    fn call(&mut self, call: CallRecord, card: Option<Card>) -> io::Result<()> {
+        self.open.insert(call.call, (call, card));
+        Ok(())
     }
 
     fn result(&mut self, result: &ResultRecord, card: Option<Card>) -> io::Result<()> {

@@ -58,9 +58,14 @@ impl Approvals {
         turns.remove(&turn.turn);
     }
 
-    /// A log that tells of no turn, or has not yet, cannot say.
+    /// Whether a turn is open, as far as the log tells: one that tells of no
+    /// turn, or has not yet, cannot say.
+    pub(super) fn may_be_in_turn(&self) -> bool {
+        !self.turns.as_ref().is_some_and(BTreeSet::is_empty)
+    }
+
     fn must_be_in_turn(&self, id: &str, problems: &mut Vec<Problem>) {
-        if self.turns.as_ref().is_some_and(BTreeSet::is_empty) {
+        if !self.may_be_in_turn() {
             problems.push(Problem::OutsideTurn { id: id.to_owned() });
         }
     }

@@ -96,6 +96,32 @@ pub enum Problem {
         /// The open call.
         open: u64,
     },
+    /// The record of a program's call stands between turns.
+    #[error("the call {sub:?} of a program stands outside any open turn")]
+    DispatchOutsideTurn {
+        /// The call's id.
+        sub: String,
+    },
+    /// The record of a program's call does not say which call it is.
+    #[error(
+        "the records of a program's calls must carry non-empty rootCallId, parentCallId and \
+         subCallId"
+    )]
+    DispatchWithoutId,
+    /// Another call of a program had the same id, below another root.
+    #[error("changed rootCallId for subCallId {sub}")]
+    RootChanged {
+        /// The call's id.
+        sub: String,
+    },
+    /// A call cites a parent that stands below another root.
+    #[error("parentCallId {parent} does not belong to rootCallId {root}")]
+    ForeignParent {
+        /// The cited parent.
+        parent: String,
+        /// The cited root.
+        root: String,
+    },
     /// A question has the id of one that is still open.
     #[error("question {id:?} is asked while it is open")]
     RepeatedQuestion {

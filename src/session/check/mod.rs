@@ -23,11 +23,13 @@
 
 mod approvals;
 mod calls;
+mod dispatches;
 mod finding;
 mod permissions;
 
 use self::approvals::Approvals;
 use self::calls::Calls;
+use self::dispatches::Dispatches;
 pub use self::finding::{Finding, Problem};
 use self::permissions::Permissions;
 use super::record::{Body, Record};
@@ -48,13 +50,15 @@ pub fn check<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Finding> 
 
 /// Checks a log record by record.
 ///
-/// Holds what is open, and one number for each call that ended.
+/// Holds what is open, one number for each call that ended, and the ids of
+/// each call that a program made.
 #[derive(Clone, Debug, Default)]
 pub struct Audit {
     line: u64,
     last_seq: Option<u64>,
     calls: Calls,
     approvals: Approvals,
+    dispatches: Dispatches,
     permissions: Permissions,
 }
 
@@ -100,6 +104,19 @@ impl Audit {
             Body::Started(started) => self.calls.started(started.call, &mut problems),
             Body::Result(result) => self.calls.result(result, &mut problems),
             Body::Context(context) => self.calls.context(context, &mut problems),
+            Body::DispatchStart(start) => {
+                let in_turn = self.approvals.may_be_in_turn();
+                // What is refused leaves no trace.
+                if self.dispatches.start(start, in_turn, &mut problems) {
+                    self.calls.call(self.line, &start.as_call(), &mut problems);
+                }
+            }
+            Body::Dispatch(end) => {
+                let in_turn = self.approvals.may_be_in_turn();
+                if self.dispatches.end(end, in_turn, &mut problems) {
+                    self.calls.result(&end.as_result(), &mut problems);
+                }
+            }
             Body::Asked(asked) => {
                 if let Some(call) = asked.call {
                     self.calls.must_be_open(call, &mut problems);
