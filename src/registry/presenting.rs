@@ -92,7 +92,10 @@ impl Registry {
             .transport()
             .filter(|_| presentation != Presentation::Native)
         else {
-            return Ok((visible.into_iter().map(ToolSchema::of).collect(), Vec::new()));
+            return Ok((
+                visible.into_iter().map(ToolSchema::of).collect(),
+                Vec::new(),
+            ));
         };
         let transport = &attached.transport;
         let sections = transport.sections(presentation, &visible)?;

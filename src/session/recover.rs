@@ -163,12 +163,10 @@ impl Unfinished {
         let depths = self.depths();
         // The sort is stable: siblings keep their order.
         calls.sort_by_key(|call| std::cmp::Reverse(depths.get(&call.call).copied()));
-        let results = calls
-            .into_iter()
-            .map(|call| match &call.dispatch {
-                None => Body::Result(interrupted(call)),
-                Some(start) => Body::Dispatch(start.closed_by(interrupted(call))),
-            });
+        let results = calls.into_iter().map(|call| match &call.dispatch {
+            None => Body::Result(interrupted(call)),
+            Some(start) => Body::Dispatch(start.closed_by(interrupted(call))),
+        });
         decided.chain(results).collect()
     }
 
