@@ -146,15 +146,6 @@ where
         self
     }
 
-    /// Takes no calls beyond those that were submitted, whoever still holds a
-    /// submitter.
-    #[cfg(feature = "code")]
-    pub(crate) fn close_input(&mut self) {
-        if let Some(driver) = &mut self.driver {
-            driver.close_input();
-        }
-    }
-
     /// What cancels the batch.
     pub fn cancel(&self) -> Cancel {
         self.cancel.clone()

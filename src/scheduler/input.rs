@@ -70,28 +70,12 @@ impl Submitter {
         .await
     }
 
-    /// Room for one call, if there is some now and nobody waits for it.
-    ///
-    /// # Errors
-    ///
-    /// Says whether to [wait](Self::reserve) for it.
+    /// Adds a call after those added before if there is room for it now, else
+    /// gives it back.
     #[cfg(feature = "code")]
-    pub(crate) fn try_reserve(&self) -> Result<Reserved<'_>, NoRoom> {
-        match self.0.try_reserve() {
-            Ok(permit) => Ok(Reserved(permit)),
-            Err(mpsc::error::TrySendError::Full(())) => Err(NoRoom::Yet),
-            Err(mpsc::error::TrySendError::Closed(())) => Err(NoRoom::Ever),
-        }
-    }
-
-    /// Waits for room for one call; `None` if the batch is gone.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future gives the place in the queue for room away.
-    #[cfg(feature = "code")]
-    pub(crate) async fn reserve(&self) -> Option<Reserved<'_>> {
-        self.0.reserve().await.ok().map(Reserved)
+    pub(crate) fn try_submit(&self, request: CallRequest) -> Result<(), CallRequest> {
+        let sent = self.0.try_send(Submission { request, cut: None });
+        sent.map_err(|error| error.into_inner().request)
     }
 
     async fn send(&self, submission: Submission) -> Result<(), SubmitError> {
@@ -100,27 +84,6 @@ impl Submitter {
             .await
             .map_err(|error| SubmitError(error.0.request))
     }
-}
-
-/// Room for one call.
-#[cfg(feature = "code")]
-pub(crate) struct Reserved<'a>(mpsc::Permit<'a, Submission>);
-
-#[cfg(feature = "code")]
-impl Reserved<'_> {
-    /// Adds a call after those added before.
-    pub(crate) fn submit(self, request: CallRequest) {
-        self.0.send(Submission { request, cut: None });
-    }
-}
-
-/// Why there is no room for a call.
-#[cfg(feature = "code")]
-pub(crate) enum NoRoom {
-    /// Too many calls wait.
-    Yet,
-    /// The batch takes no more.
-    Ever,
 }
 
 impl fmt::Debug for Submitter {

@@ -48,8 +48,6 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use self::batch::{Batch, BatchEnd, BatchEvent, BatchReport, Cancel, Committed};
-#[cfg(feature = "code")]
-pub(crate) use self::input::{NoRoom, Reserved};
 pub use self::input::{SubmitError, Submitter};
 pub use self::parallel::run_parallel;
 use crate::pipeline::PipelineService;

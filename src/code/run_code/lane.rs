@@ -15,14 +15,13 @@ use toolfall_layers::policy::{Answer, Policy as _};
 use super::dispatched::{Dispatched, LogCopies};
 use super::gate::Gate;
 use super::sub_calls::SubCalls;
-use crate::scheduler::{Batch, BatchEvent, Committed, Scheduler};
+use crate::scheduler::{Batch, BatchEvent, Committed, Scheduler, Submitter};
 use crate::session::LogCopy;
 use crate::tool::Entry;
 use crate::{BoxError, ContentBlock, ContextMessage, ContextSource, Registry, ToolContext};
 
-/// So many calls may wait beside those that the scheduler looks at; more wait
-/// in the program's own futures.
-const QUEUE: usize = 256;
+/// So many calls may wait between the queue of the program and the scheduler.
+const ROOM: usize = 32;
 
 /// A batch that a program fills while it runs, polled beside the program.
 ///
@@ -30,6 +29,8 @@ const QUEUE: usize = 256;
 /// lost.
 pub(super) struct Lane {
     batch: Batch<Gate>,
+    /// Gone when the run is over.
+    submitter: Option<Submitter>,
     gate: Gate,
     limit: usize,
     ctx: ToolContext,
@@ -68,10 +69,11 @@ impl Lane {
         } = setting;
         let gate = Gate::new(entry);
         let scheduler = Scheduler::new(gate.clone(), registry).limit(limit);
-        let (batch, submitter) = scheduler.open(run.clone(), QUEUE);
-        let calls = Arc::new(SubCalls::new(ctx.clone(), run.clone(), names, submitter));
+        let (batch, submitter) = scheduler.open(run.clone(), ROOM);
+        let calls = Arc::new(SubCalls::new(ctx.clone(), run.clone(), names));
         let lane = Self {
             batch,
+            submitter: Some(submitter),
             gate,
             limit: limit.get(),
             ctx,
@@ -100,16 +102,38 @@ impl Lane {
         })
         .await;
         let finished = self.finished;
-        self.calls.close();
-        self.run.cancel();
-        self.batch.close_input();
+        self.close();
         poll_fn(|cx| self.poll_calls(cx)).await;
         (ended, finished)
+    }
+
+    fn close(&mut self) {
+        self.calls.close();
+        self.submitter = None;
+        self.run.cancel();
+    }
+
+    /// Hands calls to the scheduler, as far as there is room; whether it did.
+    fn feed(&self) -> bool {
+        let mut fed = false;
+        if let Some(submitter) = &self.submitter {
+            while let Some(request) = self.calls.next_queued() {
+                if let Err(request) = submitter.try_submit(request) {
+                    self.calls.queue_again(request);
+                    break;
+                }
+                fed = true;
+            }
+        }
+        fed
     }
 
     /// Brings the calls forward; ready once all of them and their records are
     /// done.
     fn poll_calls(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // Calls may come from another task than this one.
+        self.calls.register(cx.waker());
+        self.feed();
         loop {
             while let Poll::Ready(Some(())) = Pin::new(&mut self.copies).poll_next(cx) {}
             let unwritten = self.copies.len();
@@ -118,9 +142,11 @@ impl Lane {
                 match Pin::new(&mut self.batch).poll_next(cx) {
                     Poll::Ready(Some(BatchEvent::Committed(call))) => {
                         self.commit(&call);
+                        self.feed();
                         continue;
                     }
                     Poll::Ready(_) => self.ended = true,
+                    Poll::Pending if self.feed() => continue,
                     Poll::Pending => {}
                 }
             }
@@ -190,8 +216,7 @@ impl Lane {
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        self.calls.close();
-        self.run.cancel();
+        self.close();
         self.calls.abandon();
         self.calls.copies.close();
     }

@@ -3,21 +3,30 @@
 use std::collections::{HashSet, VecDeque};
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 
+use futures_util::task::AtomicWaker;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments;
 use crate::code::{Binding, BindingArguments, BindingFuture};
-use crate::scheduler::{NoRoom, Reserved, Submitter};
 use crate::session::{LogCopies, SubCall};
-use crate::{Arguments, ToolContext};
+use crate::{Arguments, CallRequest, ToolContext};
 
 /// What a program gets of a call: the value, or the message of a failure.
 pub(super) type Reply = Result<Value, String>;
 
+/// So many calls of one program may wait for their turn, with so many bytes of
+/// arguments. What waits is in the host's memory, not in the program's.
+const MAX_QUEUED: usize = 16 * 1024;
+const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
+
 /// The calls of one program, between the program and the lane that runs them.
+///
+/// A call is numbered and queued as the program makes it, so that calls have
+/// the order in which they were made, whoever polls what first.
 pub(super) struct SubCalls {
     ctx: ToolContext,
     /// Cancelled once the run is over, and with the call that runs it.
@@ -26,14 +35,19 @@ pub(super) struct SubCalls {
     /// Where the recorder leaves what the log is to keep.
     pub(super) copies: Arc<LogCopies>,
     state: Mutex<State>,
+    /// Whoever polls the lane.
+    lane: AtomicWaker,
 }
 
+#[derive(Default)]
 struct State {
-    /// Gone when the run is over.
-    submitter: Option<Submitter>,
-    /// How many calls were submitted; a refused one has no number.
-    submitted: u64,
-    /// The submitted calls without an answer, in their order.
+    over: bool,
+    /// How many calls were made; a refused one has no number.
+    made: u64,
+    /// The calls that the scheduler does not have yet.
+    queued: VecDeque<CallRequest>,
+    queued_bytes: usize,
+    /// All calls without an answer, in their order.
     waiting: VecDeque<Waiting>,
 }
 
@@ -45,23 +59,19 @@ pub(super) struct Waiting {
 }
 
 impl SubCalls {
-    /// Calls of `names` that go to `submitter`, below the call of `ctx`.
+    /// Calls of `names`, below the call of `ctx`.
     pub(super) fn new(
         ctx: ToolContext,
         run: CancellationToken,
         names: impl IntoIterator<Item = String>,
-        submitter: Submitter,
     ) -> Self {
         Self {
             ctx,
             run,
             names: names.into_iter().collect(),
             copies: Arc::default(),
-            state: Mutex::new(State {
-                submitter: Some(submitter),
-                submitted: 0,
-                waiting: VecDeque::new(),
-            }),
+            state: Mutex::default(),
+            lane: AtomicWaker::new(),
         }
     }
 
@@ -69,18 +79,42 @@ impl SubCalls {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Wakes `waker` when there is something to take.
+    pub(super) fn register(&self, waker: &Waker) {
+        self.lane.register(waker);
+    }
+
     /// Whether what comes now comes too late.
     pub(super) fn is_over(&self) -> bool {
-        self.run.is_cancelled() || self.state().submitter.is_none()
+        self.run.is_cancelled() || self.state().over
     }
 
-    /// Takes no more calls.
+    /// Takes no more calls, and gives up those that the scheduler does not
+    /// have yet.
     pub(super) fn close(&self) {
-        let submitter = self.state().submitter.take();
-        drop(submitter);
+        let mut state = self.state();
+        state.over = true;
+        let queued = std::mem::take(&mut state.queued);
+        drop(state);
+        drop(queued);
     }
 
-    /// The call that was submitted first of those without an answer.
+    /// The next call for the scheduler.
+    pub(super) fn next_queued(&self) -> Option<CallRequest> {
+        let mut state = self.state();
+        let request = state.queued.pop_front()?;
+        state.queued_bytes -= request.raw_arguments().len();
+        Some(request)
+    }
+
+    /// Puts back what [`next_queued`](Self::next_queued) gave.
+    pub(super) fn queue_again(&self, request: CallRequest) {
+        let mut state = self.state();
+        state.queued_bytes += request.raw_arguments().len();
+        state.queued.push_front(request);
+    }
+
+    /// The call that was made first of those without an answer.
     pub(super) fn next_waiting(&self) -> Option<Waiting> {
         self.state().waiting.pop_front()
     }
@@ -93,8 +127,7 @@ impl SubCalls {
 
     /// Why a call came to nothing: `what` became of it.
     pub(super) fn over(&self, name: &str, what: &str) -> String {
-        let settled = self.state().submitter.is_none();
-        let reason = if settled {
+        let reason = if self.state().over {
             "run_code settled"
         } else {
             "run_code cancelled"
@@ -102,97 +135,76 @@ impl SubCalls {
         format!("run_code run is over ({reason}); {name} {what}")
     }
 
-    fn not_dispatched(&self, name: &str) -> String {
-        self.over(name, "not dispatched")
-    }
-
     pub(super) fn abandoned(&self, name: &str) -> String {
         self.over(name, "tool call abandoned")
     }
 
-    /// Where a call may go, if one may still be made.
-    fn open(&self, name: &str) -> Result<Submitter, String> {
+    /// Numbers a call and queues it, in one step: the numbers are the order.
+    fn make(&self, name: &str, arguments: BindingArguments) -> Result<Answer, String> {
         if !self.names.contains(name) {
             return Err(format!("unknown tool \"{name}\""));
         }
-        let submitter = self.state().submitter.clone();
-        let open = submitter.filter(|_| !self.run.is_cancelled());
-        open.ok_or_else(|| self.not_dispatched(name))
-    }
-
-    /// Numbers a call and submits it, in one step: the numbers are the order.
-    fn submit(
-        &self,
-        room: Reserved<'_>,
-        name: &str,
-        arguments: Arguments,
-    ) -> Result<oneshot::Receiver<Reply>, String> {
-        let (reply, answer) = oneshot::channel();
-        let mut state = self.state();
-        if state.submitter.is_none() || self.run.is_cancelled() {
-            drop(state);
-            return Err(self.not_dispatched(name));
+        if self.is_over() {
+            return Err(self.over(name, "not dispatched"));
         }
-        state.submitted += 1;
-        let number = state.submitted;
-        let parent = self.ctx.call().id().clone();
-        let id = format!("{parent}:code:{number}");
-        let request = self
-            .ctx
-            .below(id, name.to_owned(), arguments, self.run.child_token())
-            .with_extension(SubCall {
-                parent,
-                number,
-                copies: self.copies.clone(),
-            });
-        state.waiting.push_back(Waiting {
-            number,
+        let arguments = arguments::kept(arguments)?;
+        let (reply, answer) = oneshot::channel();
+        let bytes = arguments.text().len();
+        let mut state = self.state();
+        if state.over {
+            drop(state);
+            return Err(self.over(name, "not dispatched"));
+        }
+        let full = state.queued.len() >= MAX_QUEUED;
+        if full || state.queued_bytes.saturating_add(bytes) > MAX_QUEUED_BYTES {
+            return Err(format!(
+                "too many tool calls wait: expected at most {MAX_QUEUED} with {MAX_QUEUED_BYTES} \
+                 bytes of arguments; {name} not dispatched"
+            ));
+        }
+        state.made += 1;
+        let request = self.request(state.made, name, arguments);
+        state.queued_bytes += bytes;
+        state.queued.push_back(request);
+        let waiting = Waiting {
+            number: state.made,
             name: name.to_owned(),
             reply,
-        });
-        room.submit(request);
+        };
+        state.waiting.push_back(waiting);
+        drop(state);
+        self.lane.wake();
         Ok(answer)
     }
 
-    /// The answer to a call, once it is there.
-    async fn answered(&self, name: &str, answer: oneshot::Receiver<Reply>) -> Reply {
-        answer.await.unwrap_or_else(|_| Err(self.abandoned(name)))
+    fn request(&self, number: u64, name: &str, arguments: Arguments) -> CallRequest {
+        let parent = self.ctx.call().id().clone();
+        let id = format!("{parent}:code:{number}");
+        let cancellation = self.run.child_token();
+        let request = self.ctx.below(id, name.to_owned(), arguments, cancellation);
+        request.with_extension(SubCall {
+            parent,
+            number,
+            copies: self.copies.clone(),
+        })
     }
 }
+
+type Answer = oneshot::Receiver<Reply>;
 
 /// The binding of the tools that a program may call.
 pub(super) struct Tools(pub(super) Arc<SubCalls>);
 
 impl Binding for Tools {
     fn call(&self, member: &str, arguments: BindingArguments) -> BindingFuture {
-        let calls = self.0.clone();
-        let admitted = calls
-            .open(member)
-            .and_then(|submitter| Ok((submitter, arguments::kept(arguments)?)));
-        let (submitter, arguments) = match admitted {
-            Ok(admitted) => admitted,
+        let answer = match self.0.make(member, arguments) {
+            Ok(answer) => answer,
             Err(refusal) => return Box::pin(ready(Err(refusal))),
         };
-        let name = member.to_owned();
-        // At once if there is room, so that calls have the order in which the
-        // program made them, whoever polls what first.
-        let submitted = match submitter.try_reserve() {
-            Ok(room) => Some(calls.submit(room, &name, arguments.clone())),
-            Err(NoRoom::Ever) => Some(Err(calls.not_dispatched(&name))),
-            Err(NoRoom::Yet) => None,
-        };
-        let Some(submitted) = submitted else {
-            return Box::pin(async move {
-                let Some(room) = submitter.reserve().await else {
-                    return Err(calls.abandoned(&name));
-                };
-                let answer = calls.submit(room, &name, arguments)?;
-                calls.answered(&name, answer).await
-            });
-        };
-        match submitted {
-            Ok(answer) => Box::pin(async move { calls.answered(&name, answer).await }),
-            Err(refusal) => Box::pin(ready(Err(refusal))),
-        }
+        let (calls, name) = (self.0.clone(), member.to_owned());
+        Box::pin(async move {
+            let answered = answer.await;
+            answered.unwrap_or_else(|_| Err(calls.abandoned(&name)))
+        })
     }
 }
