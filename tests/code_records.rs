@@ -28,7 +28,7 @@ use toolfall::session::{
     ResultRecord, SessionLog, SessionRecorder, StartedRecord, TurnRecord,
 };
 use toolfall::{
-    Arguments, BoxError, CallRequest, ContentBlock, Decision, CallView, Pipeline, PostDecision,
+    Arguments, BoxError, CallRequest, CallView, ContentBlock, Decision, Pipeline, PostDecision,
     PostRequest, Scope, ToolContext, ToolDef, ToolResult, codes, raw_tool,
 };
 
@@ -83,7 +83,10 @@ fn ends(records: &[Record]) -> Vec<DispatchRecord> {
 fn calls(name: &'static str, arguments: &[Value]) -> Scripted {
     let arguments = arguments.to_vec();
     Scripted::new(move |run: Run| {
-        let calls: Vec<_> = arguments.iter().map(|given| run.call(name, given.clone())).collect();
+        let calls: Vec<_> = arguments
+            .iter()
+            .map(|given| run.call(name, given.clone()))
+            .collect();
         async move {
             let answers = futures_util::future::join_all(calls).await;
             returned(answers.into_iter().map(Result::unwrap_or_default).collect())
@@ -102,17 +105,27 @@ async fn each_call_has_one_pair_of_records() {
     assert_eq!(kinds[..2], ["tool/call", "tool/started"]);
     assert_eq!(kinds.last(), Some(&"tool/result"));
     for (kind, count) in [("tool/code-dispatch-start", 3), ("tool/code-dispatch", 3)] {
-        assert_eq!(kinds.iter().filter(|it| **it == kind).count(), count, "{kind}");
+        assert_eq!(
+            kinds.iter().filter(|it| **it == kind).count(),
+            count,
+            "{kind}"
+        );
     }
     assert_eq!(kinds.iter().filter(|it| **it == "tool/call").count(), 1);
 
     let (starts, ends) = (starts(&records), ends(&records));
     for (place, (start, end)) in starts.iter().zip(&ends).enumerate() {
         let id = format!("call-1:code:{}", place + 1);
-        assert_eq!((&*start.root_call_id, &*start.parent_call_id), ("call-1", "call-1"));
+        assert_eq!(
+            (&*start.root_call_id, &*start.parent_call_id),
+            ("call-1", "call-1")
+        );
         assert_eq!(start.sub_call_id, id);
         assert_eq!((start.root, start.parent), (Some(1), Some(1)));
-        assert_eq!((&*start.name, start.agent.as_deref()), ("read", Some("agent")));
+        assert_eq!(
+            (&*start.name, start.agent.as_deref()),
+            ("read", Some("agent"))
+        );
         assert_eq!(start.arguments, given[place].to_string());
         assert_eq!((end.call, &end.sub_call_id), (start.call, &id));
         assert_eq!((&end.name, &end.arguments), (&start.name, &start.arguments));
@@ -122,7 +135,13 @@ async fn each_call_has_one_pair_of_records() {
     // Each line has the names of the reference's own events.
     let line = serde_json::to_value(&records[2]).unwrap();
     assert_eq!(line["type"], "tool/code-dispatch-start");
-    for name in ["rootCallId", "parentCallId", "subCallId", "name", "arguments"] {
+    for name in [
+        "rootCallId",
+        "parentCallId",
+        "subCallId",
+        "name",
+        "arguments",
+    ] {
         assert!(line[name].is_string(), "{name}: {line}");
     }
     let again: Record = serde_json::from_value(line).unwrap();
@@ -143,15 +162,22 @@ async fn a_call_that_is_aborted_is_recorded_before_the_run_is() {
         assert_eq!(run.run(run_code()).await.is_error(), fail);
         let records = run.records();
         let wanted = [
-            "tool/call", "tool/started", "tool/code-dispatch-start", "tool/started",
-            "tool/code-dispatch", "tool/result",
+            "tool/call",
+            "tool/started",
+            "tool/code-dispatch-start",
+            "tool/started",
+            "tool/code-dispatch",
+            "tool/result",
         ];
         assert_eq!(kinds(&records), wanted);
         let [end] = &ends(&records)[..] else {
             panic!("one call")
         };
         assert!(end.is_error);
-        assert_eq!(end.error.as_ref().unwrap().code.as_deref(), Some(codes::ABORTED));
+        assert_eq!(
+            end.error.as_ref().unwrap().code.as_deref(),
+            Some(codes::ABORTED)
+        );
     }
 }
 
@@ -164,9 +190,12 @@ async fn the_log_keeps_the_content_and_the_program_gets_the_value() {
     };
     let content = vec![ContentBlock::text("x".repeat(300)), picture];
     let shown = content.clone();
-    let look = raw_tool("look", "", any_object(), |_: Arguments, _: ToolContext| async {
-        Ok::<_, BoxError>(json!(7))
-    })
+    let look = raw_tool(
+        "look",
+        "",
+        any_object(),
+        |_: Arguments, _: ToolContext| async { Ok::<_, BoxError>(json!(7)) },
+    )
     .render(move |_| Ok(shown.clone()));
     let run = recorded([look], calls("look", &[json!({})]));
     let result = run.run(run_code()).await;
@@ -179,9 +208,14 @@ async fn the_log_keeps_the_content_and_the_program_gets_the_value() {
 /// conformance: CODE-21
 #[tokio::test]
 async fn what_a_program_saw_is_not_what_the_model_reads() {
-    let secret = raw_tool("secret", "", any_object(), |_: Arguments, _: ToolContext| async {
-        Ok::<_, BoxError>(json!("between the tool and the program"))
-    });
+    let secret = raw_tool(
+        "secret",
+        "",
+        any_object(),
+        |_: Arguments, _: ToolContext| async {
+            Ok::<_, BoxError>(json!("between the tool and the program"))
+        },
+    );
     let runtime = Scripted::new(|run: Run| async move {
         let secret = run.call("secret", json!({})).await.unwrap();
         let logs = vec!["curated".to_owned()];
@@ -192,7 +226,9 @@ async fn what_a_program_saw_is_not_what_the_model_reads() {
         .recorder(Arc::new(SessionRecorder::new(run.log.clone())))
         .build();
     let cancel = CancellationToken::new();
-    let batch = pipeline.scheduler().batch([run_code_by(cancel.clone())], cancel);
+    let batch = pipeline
+        .scheduler()
+        .batch([run_code_by(cancel.clone())], cancel);
     let report = batch.run().await;
     let [only] = &report.committed[..] else {
         panic!("one call, one result")
@@ -202,19 +238,34 @@ async fn what_a_program_saw_is_not_what_the_model_reads() {
     // Whoever makes messages of a log finds one call with one result.
     let records = run.records();
     let told = records.iter().filter(|record| {
-        matches!(record.body, Body::Call(_) | Body::Result(_) | Body::Context(_))
+        matches!(
+            record.body,
+            Body::Call(_) | Body::Result(_) | Body::Context(_)
+        )
     });
-    let told: Vec<_> = told.map(|record| serde_json::to_string(record).unwrap()).collect();
+    let told: Vec<_> = told
+        .map(|record| serde_json::to_string(record).unwrap())
+        .collect();
     assert_eq!(told.len(), 2);
-    assert!(told.iter().all(|line| !line.contains("between the tool")), "{told:?}");
+    assert!(
+        told.iter().all(|line| !line.contains("between the tool")),
+        "{told:?}"
+    );
 }
 
 /// conformance: CODE-22
 #[tokio::test]
 async fn without_a_recorder_nothing_is_recorded() {
-    let coded = coded(registry([echo("read")]), Presentation::Both, calls("read", &[json!({})]));
+    let coded = coded(
+        registry([echo("read")]),
+        Presentation::Both,
+        calls("read", &[json!({})]),
+    );
     let elsewhere = SessionLog::in_memory();
-    let result = Pipeline::builder(coded.registry.clone()).build().run(run_code()).await;
+    let result = Pipeline::builder(coded.registry.clone())
+        .build()
+        .run(run_code())
+        .await;
     assert_eq!(result.text(), "[\n  {}\n]");
     assert_eq!(elsewhere.records().unwrap(), []);
 }
@@ -231,7 +282,10 @@ async fn listeners_shape_the_copy_alone_and_may_fail() {
     });
     let result = run.run(run_code()).await;
     assert_eq!(result.value().unwrap()["result"], json!([{"n": 1}]));
-    assert_eq!(ends(&run.records())[0].content, [ContentBlock::text("redacted")]);
+    assert_eq!(
+        ends(&run.records())[0].content,
+        [ContentBlock::text("redacted")]
+    );
     drop(shaping);
 
     let failing = copies.register(|_: Dispatched, _: Next<_, _>| async {
@@ -266,7 +320,10 @@ async fn a_call_that_never_began_has_no_record() {
     let run = recorded([sleeper("write", &log)], runtime);
     run.run(run_code()).await;
     let records = run.records();
-    let subs: Vec<_> = starts(&records).into_iter().map(|start| start.sub_call_id).collect();
+    let subs: Vec<_> = starts(&records)
+        .into_iter()
+        .map(|start| start.sub_call_id)
+        .collect();
     assert_eq!(subs, ["call-1:code:1"]);
     assert_eq!(ends(&records).len(), 1);
 }
@@ -303,10 +360,15 @@ async fn tool_and_log_get_the_same_arguments() {
     let seen = Arc::new(Mutex::new(Value::Null));
     let kept = seen.clone();
     let deep = (0..120).fold(json!("leaf"), |value, _| json!([value]));
-    let tool = raw_tool("deep", "", any_object(), move |arguments: Arguments, _: ToolContext| {
-        *kept.lock().unwrap() = arguments.value().clone();
-        async { Ok::<_, BoxError>(json!(null)) }
-    });
+    let tool = raw_tool(
+        "deep",
+        "",
+        any_object(),
+        move |arguments: Arguments, _: ToolContext| {
+            *kept.lock().unwrap() = arguments.value().clone();
+            async { Ok::<_, BoxError>(json!(null)) }
+        },
+    );
     let run = recorded([tool], calls("deep", &[json!({"deep": deep})]));
     run.run(run_code()).await;
     let start = starts(&run.records()).remove(0);
@@ -325,21 +387,35 @@ async fn tool_and_log_get_the_same_arguments() {
     });
     let run = recorded([echo("echo")], runtime);
     let result = run.run(run_code()).await;
-    assert!(result.text().starts_with("tool arguments must be lossless JSON: "));
+    assert!(
+        result
+            .text()
+            .starts_with("tool arguments must be lossless JSON: ")
+    );
     assert_eq!(starts(&run.records()).len(), 0);
 }
 
 /// Composite tools called by programs, and programs run by composite tools.
 #[tokio::test]
 async fn nested_calls_keep_their_places() {
-    let both = raw_tool("both", "", any_object(), |_: Arguments, ctx: ToolContext| async move {
-        ctx.call_tool("read", r#"{"n": 2}"#).await?;
-        Ok::<_, BoxError>(json!(null))
-    });
-    let outer = raw_tool("outer", "", any_object(), |_: Arguments, ctx: ToolContext| async move {
-        ctx.call_tool("run_code", code::program()).await?;
-        Ok::<_, BoxError>(json!(null))
-    });
+    let both = raw_tool(
+        "both",
+        "",
+        any_object(),
+        |_: Arguments, ctx: ToolContext| async move {
+            ctx.call_tool("read", r#"{"n": 2}"#).await?;
+            Ok::<_, BoxError>(json!(null))
+        },
+    );
+    let outer = raw_tool(
+        "outer",
+        "",
+        any_object(),
+        |_: Arguments, ctx: ToolContext| async move {
+            ctx.call_tool("run_code", code::program()).await?;
+            Ok::<_, BoxError>(json!(null))
+        },
+    );
     let run = recorded([echo("read"), both, outer], calls("both", &[json!({})]));
     run.run(request("outer", "{}")).await;
     let records = run.records();
@@ -355,9 +431,15 @@ async fn nested_calls_keep_their_places() {
 
     // A card shows them as calls of the model's own.
     let views = from_log(&records, &run.coded.registry, None);
-    let moments: Vec<_> = views.iter().filter(|view| view.call == start.call).collect();
+    let moments: Vec<_> = views
+        .iter()
+        .filter(|view| view.call == start.call)
+        .collect();
     assert_eq!(moments.len(), 2);
-    assert_eq!((moments[0].moment, moments[1].moment), (Moment::Call, Moment::Result));
+    assert_eq!(
+        (moments[0].moment, moments[1].moment),
+        (Moment::Call, Moment::Result)
+    );
     assert_eq!(moments[1].tool.as_deref(), Some("both"));
 }
 
@@ -369,7 +451,10 @@ async fn odd_ids_of_the_model_are_no_problem() {
         let call = CallRequest::new(id, "run_code", code::program(), CancellationToken::new());
         run.run(call).await;
     }
-    let roots: Vec<_> = starts(&run.records()).into_iter().map(|it| it.root_call_id).collect();
+    let roots: Vec<_> = starts(&run.records())
+        .into_iter()
+        .map(|it| it.root_call_id)
+        .collect();
     assert_eq!(roots, ["#1", "#3", "same", "same"]);
 }
 
@@ -407,8 +492,13 @@ fn end(call: u64, [root, parent, sub]: [&str; 3]) -> DispatchRecord {
 
 fn found(bodies: impl IntoIterator<Item = Body>) -> Vec<String> {
     let bodies = bodies.into_iter().enumerate();
-    let records: Vec<_> = bodies.map(|(place, body)| record(place as u64 + 1, body)).collect();
-    check(&records).into_iter().map(|finding| finding.to_string()).collect()
+    let records: Vec<_> = bodies
+        .map(|(place, body)| record(place as u64 + 1, body))
+        .collect();
+    check(&records)
+        .into_iter()
+        .map(|finding| finding.to_string())
+        .collect()
 }
 
 /// conformance: CODE-49, NEST-18
@@ -429,10 +519,21 @@ fn records_outside_a_turn_or_without_ids_count_for_nothing() {
         Body::TurnEnd(turn()),
     ]);
     let says = "the call \"child\" of a program stands outside any open turn";
-    assert_eq!(outside, [format!("line 3: {says}"), format!("line 4: {says}")]);
+    assert_eq!(
+        outside,
+        [format!("line 3: {says}"), format!("line 4: {says}")]
+    );
 
-    for empty in [["", "root", "child"], ["root", "", "child"], ["root", "root", ""]] {
-        let found = found([start(1, empty).into(), start(1, ids).into(), end(1, ids).into()]);
+    for empty in [
+        ["", "root", "child"],
+        ["root", "", "child"],
+        ["root", "root", ""],
+    ] {
+        let found = found([
+            start(1, empty).into(),
+            start(1, ids).into(),
+            end(1, ids).into(),
+        ]);
         let [found] = &found[..] else {
             panic!("one finding: {found:?}")
         };
@@ -458,7 +559,11 @@ fn a_call_stays_below_its_root() {
     assert_eq!(changed, ["line 3: changed rootCallId for subCallId child"]);
 
     let foreign = ["another-root", "child", "grandchild"];
-    let foreign = found([start(1, ids).into(), end(1, ids).into(), start(2, foreign).into()]);
+    let foreign = found([
+        start(1, ids).into(),
+        end(1, ids).into(),
+        start(2, foreign).into(),
+    ]);
     let says = "line 3: parentCallId child does not belong to rootCallId another-root";
     assert_eq!(foreign, [says]);
 
@@ -470,7 +575,12 @@ fn a_call_stays_below_its_root() {
     // One record at a time, as a log is written.
     let mut audit = Audit::after(&[record(1, start(1, ids))]);
     let findings = audit.observe(&record(2, start(2, other)));
-    assert_eq!(findings[0].problem, Problem::RootChanged { sub: "child".to_owned() });
+    assert_eq!(
+        findings[0].problem,
+        Problem::RootChanged {
+            sub: "child".to_owned()
+        }
+    );
     assert_eq!(audit.observe(&record(3, end(1, ids))), []);
     assert_eq!(audit.finish(), [], "what was refused is not open");
 }
@@ -507,7 +617,14 @@ fn recovery_closes_open_calls_of_programs_first() {
     let (log, recovery) = SessionLog::with_sink(sink.clone(), options()).unwrap();
     let interrupted: Vec<_> = recovery.interrupted.iter().map(|call| call.call).collect();
     assert_eq!(interrupted, [1, 2, 3]);
-    assert_eq!(recovery.interrupted[1].dispatch.as_ref().unwrap().sub_call_id, "root:code:1");
+    assert_eq!(
+        recovery.interrupted[1]
+            .dispatch
+            .as_ref()
+            .unwrap()
+            .sub_call_id,
+        "root:code:1"
+    );
     let records = log.records().unwrap();
     assert_eq!(check(&records), []);
     let closed = ends(&records);
@@ -520,8 +637,14 @@ fn recovery_closes_open_calls_of_programs_first() {
         (true, codes::ABORTED_BEFORE_DISPATCH.to_owned()),
     ];
     assert_eq!(codes_of, wanted);
-    assert_eq!((&*closed[0].sub_call_id, &*closed[0].arguments), ("root:code:1", "{}"));
-    assert!(matches!(&records.last().unwrap().body, Body::Result(ResultRecord { call: 1, .. })));
+    assert_eq!(
+        (&*closed[0].sub_call_id, &*closed[0].arguments),
+        ("root:code:1", "{}")
+    );
+    assert!(matches!(
+        &records.last().unwrap().body,
+        Body::Result(ResultRecord { call: 1, .. })
+    ));
     drop(log);
     let (_, again) = SessionLog::with_sink(sink, options()).unwrap();
     assert!(again.is_clean());
@@ -537,18 +660,25 @@ async fn a_dropped_run_leaves_no_record_with_one_half() {
             [sleeper("read", &log).parallel_when(|given| given["n"] != 3)],
             calls("read", &given),
         );
-        run.coded.mode.log_copies().register(|_: Dispatched, next: Next<_, _>| async move {
-            sleep(Duration::from_millis(3)).await;
-            next.run().await
-        })
-        .keep();
+        run.coded
+            .mode
+            .log_copies()
+            .register(|_: Dispatched, next: Next<_, _>| async move {
+                sleep(Duration::from_millis(3)).await;
+                next.run().await
+            })
+            .keep();
         {
             let mut call = Box::pin(run.run(run_code()));
             let _ = tokio::time::timeout(Duration::from_millis(at), &mut call).await;
         }
         sleep(Duration::from_secs(1)).await;
         let records = run.records();
-        assert_eq!(starts(&records).len(), ends(&records).len(), "after {at} ms");
+        assert_eq!(
+            starts(&records).len(),
+            ends(&records).len(),
+            "after {at} ms"
+        );
     }
 }
 
