@@ -75,9 +75,15 @@
 //! # Ok(()) }
 //! ```
 
+mod base64;
+mod blocks;
 mod config;
+mod content;
 mod future;
 mod local;
+mod media;
+mod note;
+mod omitting;
 mod policy;
 mod replacement;
 mod saving;
@@ -85,6 +91,7 @@ mod slot;
 mod store;
 
 pub use self::config::{SpillConfig, SpillConfigError};
+pub use self::content::{SpillBytes, SpillContent, TextsOnly};
 pub use self::future::Deciding;
 pub use self::local::{LocalSpillError, LocalSpillStore, path_segment};
 pub use self::policy::{SpillAround, SpillPolicy};
