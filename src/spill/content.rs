@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use toolfall_layers::ToolOutcome;
 
+use super::SpillSource;
 use super::base64::{decode, decoded_len};
 use super::blocks::payload;
-use super::SpillSource;
 use crate::ContentBlock;
 
 /// Bytes to store, with what they are.
@@ -74,7 +74,10 @@ enum Held {
         is_base64: bool,
     },
     /// The blocks from a place on, as JSON, one a line.
-    Lines { blocks: Blocks, from: usize },
+    Lines {
+        blocks: Blocks,
+        from: usize,
+    },
 }
 
 /// The blocks of a result: its own, or some that were put in their place.

@@ -7,7 +7,9 @@ pub(super) fn media_type(mime: &str) -> Option<&str> {
     let (kind, sub) = essence.split_once('/')?;
     let is_name = |name: &str| {
         let mut bytes = name.bytes();
-        bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric())
+        bytes
+            .next()
+            .is_some_and(|byte| byte.is_ascii_alphanumeric())
             && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
     };
     (essence.len() <= LONGEST && is_name(kind) && is_name(sub)).then_some(essence)
@@ -59,7 +61,16 @@ mod tests {
         assert_eq!(media_type(" text/plain; charset=utf-8"), Some("text/plain"));
         assert_eq!(media_type("image/svg+xml"), Some("image/svg+xml"));
         let long = format!("image/{}", "x".repeat(100));
-        for text in ["", "png", "/", "image/", "a/b/c", "image/p ng", "image/é", &long] {
+        for text in [
+            "",
+            "png",
+            "/",
+            "image/",
+            "a/b/c",
+            "image/p ng",
+            "image/é",
+            &long,
+        ] {
             assert_eq!(media_type(text), None, "{text:?}");
         }
     }

@@ -58,9 +58,8 @@ pub(super) fn rest_note(shown: usize, rest: usize, stored: Option<&Spilled>) -> 
     } else {
         ""
     };
-    let note = format!(
-        "({rest} further {noun} omitted: over the {shown} blocks for one result.{format}"
-    );
+    let note =
+        format!("({rest} further {noun} omitted: over the {shown} blocks for one result.{format}");
     where_it_is(note, stored)
 }
 

@@ -28,7 +28,9 @@ impl SpillPolicy {
         decision: PostDecision,
         too_much: TooMuch,
     ) -> PostDecision {
-        let content = decision.content().unwrap_or_else(|| post.outcome().content());
+        let content = decision
+            .content()
+            .unwrap_or_else(|| post.outcome().content());
         let rest = content.len() - too_much.shown;
         let wanted = too_much.too_big.len() + usize::from(rest > 0);
         let mut stored: Stored = Vec::with_capacity(wanted);
@@ -90,7 +92,9 @@ impl SpillPolicy {
         });
         let mut first = None;
         let big = too_much.too_big.iter().map(Some);
-        let content = decision.content().unwrap_or_else(|| post.outcome().content());
+        let content = decision
+            .content()
+            .unwrap_or_else(|| post.outcome().content());
         let rest = (too_much.shown < content.len()).then_some(None);
         for big in big.chain(rest) {
             let bytes = match big {
@@ -163,12 +167,7 @@ fn one_block(
     bytes
 }
 
-fn the_rest(
-    owner: &str,
-    post: &PostRequest,
-    decision: &PostDecision,
-    from: usize,
-) -> SpillBytes {
+fn the_rest(owner: &str, post: &PostRequest, decision: &PostDecision, from: usize) -> SpillBytes {
     let (blocks, from) = match decision.content() {
         None => (Blocks::Of(post.outcome().clone()), from),
         Some(content) => (Blocks::Own(Arc::from(&content[from..])), 0),
