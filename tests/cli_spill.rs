@@ -11,8 +11,16 @@ use std::path::Path;
 use serde_json::{Value, json};
 use support::{Place, Ran, code};
 
+/// The bytes of a picture that is within the budgets.
+const SMALL: usize = 30_000;
+
 /// A file tool's folder, two programs, and rules that let everything through.
 fn configured(place: &Place, spill: &str) {
+    configured_with(place, spill, SMALL);
+}
+
+/// As [`configured`], with a first picture of `bytes`, rounded down to threes.
+fn configured_with(place: &Place, spill: &str, bytes: usize) {
     let config = format!(
         "[files]\nroot = \"ws\"\n{spill}\n\
          [[command]]\nname = \"dump\"\nprogram = [\"cat\", \"dump.json\"]\n\
@@ -24,7 +32,7 @@ fn configured(place: &Place, spill: &str) {
     place.write("ws/here.txt", "here\n");
     let lines: Vec<String> = (0..40_000).map(|at| format!("line {at}")).collect();
     place.write("dump.json", json!(lines.join("\n")).to_string());
-    let picture = "AAAA".repeat(5_000_000 / 3);
+    let picture = "AAAA".repeat(bytes / 3);
     let shot = json!({"content": [
         {"type": "text", "text": "a shot"},
         {"type": "image", "data": picture, "mimeType": "image/png"},
@@ -98,7 +106,7 @@ fn files(folder: &Path) -> usize {
 #[test]
 fn a_big_picture_is_a_note_and_a_file_and_people_see_where() {
     let place = Place::new();
-    configured(&place, "[spill]");
+    configured_with(&place, "[spill]", 5_000_000);
     let calls = json!([
         {"name": "shot", "arguments": {}},
         {"name": "dump", "arguments": {}},
@@ -134,13 +142,8 @@ fn without_the_table_nothing_is_stored() {
     let ran = run(&place, &calls, "--json");
     let results = ran.results();
     assert_eq!(results[0]["value"], results[0]["content"][0]["text"]);
-    assert!(
-        results[1]["content"][1]["data"]
-            .as_str()
-            .expect("data")
-            .len()
-            > 6_000_000
-    );
+    let data = results[1]["content"][1]["data"].as_str();
+    assert_eq!(data.expect("data").len(), SMALL / 3 * 4);
     assert!(!place.path("ws/.toolfall-spill").exists());
     assert!(!place.path(".toolfall-spill").exists());
 }
@@ -158,16 +161,11 @@ fn every_key_has_its_effect() {
     };
     let (content, _) = first("[spill]\nmax_text_bytes = 2000", &dump);
     assert!(content[0]["text"].as_str().expect("a text").len() <= 2_000);
-    let (content, _) = first("[spill]\nmax_block_bytes = 5000000", &shot);
-    assert_eq!(content[1]["type"], "image");
-    let (content, _) = first(
-        "[spill]\nmax_block_bytes = 5000000\nmax_result_bytes = 5000000",
-        &shot,
-    );
-    assert_eq!(
-        (&content[1]["type"], &content[2]["type"]),
-        (&json!("image"), &json!("text"))
-    );
+    let kinds = |content: &Value| [1, 2].map(|at| content[at]["type"].to_string());
+    let (content, _) = first("[spill]\nmax_block_bytes = 29999", &shot);
+    assert_eq!(kinds(&content), [r#""text""#, r#""image""#]);
+    let (content, _) = first("[spill]\nmax_result_bytes = 30000", &shot);
+    assert_eq!(kinds(&content), [r#""image""#, r#""text""#]);
     let (content, _) = first("[spill]\nmax_blocks = 1", &shot);
     let rest = content[1]["text"].as_str().expect("a note");
     assert!(rest.starts_with("(2 further blocks omitted"), "{rest}");
@@ -182,7 +180,10 @@ fn every_key_has_its_effect() {
     let (content, err) = first("[spill]\ndir = \"full\"\nmax_total_bytes = 10", &dump);
     assert!(content[0]["text"].as_str().expect("a text").len() > 400_000);
     assert!(err.contains("stays in the context"), "{err}");
-    let (content, err) = first("[spill]\ndir = \"full\"\nmax_total_bytes = 10", &shot);
+    let (content, err) = first(
+        "[spill]\ndir = \"full\"\nmax_total_bytes = 10\nmax_block_bytes = 9",
+        &shot,
+    );
     let note = content[1]["text"].as_str().expect("a note");
     assert!(
         note.ends_with("It could not be stored.)") && err.contains("left out"),
