@@ -196,13 +196,11 @@ fn inside(root: &Path, folder: &Path) -> Option<PathBuf> {
     let mut missing: Vec<OsString> = Vec::new();
     let mut there = folder;
     let mut whole = loop {
-        match there.canonicalize() {
-            Ok(found) => break found,
-            Err(_) => {
-                missing.push(there.file_name()?.to_owned());
-                there = there.parent()?;
-            }
+        if let Ok(found) = there.canonicalize() {
+            break found;
         }
+        missing.push(there.file_name()?.to_owned());
+        there = there.parent()?;
     };
     whole.extend(missing.iter().rev());
     let inside = whole.strip_prefix(&root).ok()?;
