@@ -69,7 +69,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let log = open_log(&log, &args, &config, &screen)?;
     let recorder = Arc::new(SessionRecorder::new(log.clone()));
 
-    let prompt = Prompt::new(screen.clone(), interrupt.clone());
+    let prompt = Prompt::new(screen.clone(), interrupt.clone(), host.registry().clone());
     let asking = Asking::new(&config, presets, agents.root(), &recorder)?;
     let never = asking.never || args.approve.or(config.approve()) == Some(Approve::Never);
     if !never {
