@@ -52,7 +52,7 @@ fn whoever_is_asked_sees_the_change_and_the_command_line() {
         "[files]\nroot = \".\"\nread_before_edit = false\n[bash]\n",
     );
     place.write("a.txt", "one\ntwo\n");
-    let long: String = (0..100).map(|at| format!("{at}\n")).collect();
+    let long = "line\n".repeat(100);
     let calls = json!([
         {"name": "edit_file", "arguments":
             {"path": "a.txt", "old_text": "two", "new_text": "2\u{1b}[2J"}},
@@ -64,7 +64,7 @@ fn whoever_is_asked_sees_the_change_and_the_command_line() {
     for wanted in [
         "\n      a.txt\n      - two\n      + 2\\u{1b}[2J\n  no rule covers",
         "\n      $ touch ran\n        rm a.txt\n      in .\n  no rule covers",
-        "\n      b.txt\n      + 0\n      + 1\n",
+        "\n      b.txt\n      + line\n      + line\n",
         "      … (77 more lines)\n  no rule covers",
         // All of the arguments are there as ever.
         r#"? bash {"command":"touch ran\nrm a.txt","cwd":"."}"#,
