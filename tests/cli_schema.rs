@@ -87,6 +87,8 @@ fn the_quickstart_is_valid_and_an_unknown_key_is_not() {
             "/permission/presets/0",
         ),
         ("[[agent]]\nname = \"a\"\nrules = []", "/agent/0"),
+        ("[spill]\nmax_text_bytes = 999", "/spill/max_text_bytes"),
+        ("[spill]\nmax_block_byte = 1", "/spill"),
         (
             "[[agent]]\nname = \"a\"\npolicy.rules = [{ name = \"a\" }]",
             "/agent/0/policy/rules/0",

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use toolfall_layers::policy::{Answer, Asked, IntoPolicy, Policy};
 
+use super::blocks::{BlockBudgets, TooMuch};
 use super::future::{Decided, Deciding};
 use super::{SpillConfig, SpillSlot};
 use crate::policy::{Delegated, ListenerRegistration, Next, Waterfall};
@@ -13,14 +14,16 @@ use crate::{CallView, ContentBlock, FailureKind, PostDecision, PostRequest};
 
 pub(super) type Owner = dyn Fn(&CallView) -> Option<String> + Send + Sync;
 
-/// Stores results that are too long and shows both of their ends instead; see
-/// the [module docs](super).
+/// Stores results that are too long and shows both of their ends instead, and
+/// blocks that are too big and shows a note instead; see the
+/// [module docs](super).
 ///
 /// Cheap to clone; clones store in the same place.
 #[derive(Clone)]
 pub struct SpillPolicy {
     pub(super) slot: SpillSlot,
     cap: Option<usize>,
+    budgets: Option<BlockBudgets>,
     pub(super) owner: Arc<Owner>,
     exempt: Arc<[String]>,
     pub(super) deadline: Duration,
@@ -29,12 +32,13 @@ pub struct SpillPolicy {
 impl SpillPolicy {
     /// Stores what is longer than `config` says in the store of `slot`.
     ///
-    /// Texts are stored for a session, and nothing is before
+    /// It is stored for a session, and nothing is before
     /// [`owner`](Self::owner) says for which.
     pub fn new(slot: SpillSlot, config: &SpillConfig) -> Self {
         Self {
             slot,
             cap: config.max_inline_bytes,
+            budgets: BlockBudgets::of(config),
             owner: Arc::new(|_| None),
             exempt: Arc::new(["read".to_owned()]),
             deadline: Duration::from_secs(30),
@@ -42,8 +46,9 @@ impl SpillPolicy {
     }
 
     /// Says which session a call belongs to: the id under which the session
-    /// is known for good, by the call's scope for instance. Results of calls
-    /// that it knows no session of stay whole, as they do where it panics.
+    /// is known for good, by the call's scope for instance. Texts of calls that
+    /// it knows no session of stay whole, as they do where it panics; blocks
+    /// over a budget are left out without being stored.
     pub fn owner(
         mut self,
         owner: impl Fn(&CallView) -> Option<String> + Send + Sync + 'static,
@@ -60,7 +65,8 @@ impl SpillPolicy {
     }
 
     /// How long a save is waited for, by tokio's clock; 30 seconds unless said
-    /// otherwise. Later results of the batch wait with it.
+    /// otherwise. The blocks of one result have it together. Later results of
+    /// the batch wait with it.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
@@ -68,14 +74,16 @@ impl SpillPolicy {
 
     /// Registers the policy outside the listeners that are there, so that it
     /// measures what they made of a result. Nothing is registered where the
-    /// configuration gives no length.
+    /// configuration sets nothing.
     ///
     /// Of those registered later it is outside all but the outermost.
     pub fn register(
         &self,
         listeners: &Waterfall<PostRequest, PostDecision>,
     ) -> Option<ListenerRegistration> {
-        self.cap?;
+        if self.cap.is_none() && self.budgets.is_none() {
+            return None;
+        }
         let policy = self.clone();
         Some(listeners.register_outermost(move |post, next| policy.listen(post, next)))
     }
@@ -109,21 +117,26 @@ impl SpillPolicy {
         }
     }
 
-    /// The texts of what `decision` shows, if they are to be stored, and the
-    /// most bytes that may stand for them.
-    pub(super) fn too_long(
+    /// The blocks that `decision` shows, if they are this policy's to judge.
+    fn judged<'a>(
         &self,
-        post: &PostRequest,
-        decision: &PostDecision,
-    ) -> Option<(Arc<str>, usize)> {
-        let cap = self.cap?;
+        post: &'a PostRequest,
+        decision: &'a PostDecision,
+    ) -> Option<&'a [ContentBlock]> {
         let (call, outcome) = (post.call(), post.outcome());
         let withheld = decision.is_block() || outcome.kind() == Some(FailureKind::Blocked);
         let shown_whole = call.parent().is_some() || self.exempt.iter().any(|it| it == call.name());
         if withheld || shown_whole || decision.value().is_some() {
             return None;
         }
-        let content = decision.content().unwrap_or_else(|| outcome.content());
+        Some(decision.content().unwrap_or_else(|| outcome.content()))
+    }
+
+    /// The texts of what `decision` shows, if they are to be stored, and the
+    /// most bytes that may stand for them.
+    fn too_long(&self, post: &PostRequest, decision: &PostDecision) -> Option<(Arc<str>, usize)> {
+        let cap = self.cap?;
+        let content = self.judged(post, decision)?;
         let texts = || content.iter().map_while(ContentBlock::as_text);
         let bytes = texts().map(str::len).sum::<usize>();
         if bytes <= cap || texts().count() < content.len() {
@@ -136,17 +149,24 @@ impl SpillPolicy {
         Some((text, cap))
     }
 
-    /// What becomes of `decision`: itself, or what is shown for a stored text.
+    /// What of the blocks that `decision` shows is over a budget of blocks.
+    pub(super) fn too_many(&self, post: &PostRequest, decision: &PostDecision) -> Option<TooMuch> {
+        let budgets = self.budgets?;
+        budgets.too_much(self.judged(post, decision)?)
+    }
+
+    /// What becomes of `decision`: itself, or what is shown for what is
+    /// stored.
     pub(super) fn judge(&self, post: &PostRequest, decision: PostDecision) -> Decided {
-        match self.too_long(post, &decision) {
-            None => Answer::Now(decision),
-            Some((text, cap)) => Answer::Later(Box::pin(self.clone().spill(
-                post.clone(),
-                decision,
-                text,
-                cap,
-            ))),
+        if let Some((text, cap)) = self.too_long(post, &decision) {
+            let (policy, post) = (self.clone(), post.clone());
+            return Answer::Later(Box::pin(policy.spill(post, decision, text, cap)));
         }
+        if let Some(too_much) = self.too_many(post, &decision) {
+            let (policy, post) = (self.clone(), post.clone());
+            return Answer::Later(Box::pin(policy.omit(post, decision, too_much)));
+        }
+        Answer::Now(decision)
     }
 }
 
@@ -163,6 +183,7 @@ impl fmt::Debug for SpillPolicy {
         f.debug_struct("SpillPolicy")
             .field("slot", &self.slot)
             .field("cap", &self.cap)
+            .field("budgets", &self.budgets)
             .field("exempt", &self.exempt)
             .field("deadline", &self.deadline)
             .finish_non_exhaustive()

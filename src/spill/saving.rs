@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use tokio::time::{sleep, timeout};
-use toolfall_layers::panic::display;
+use toolfall_layers::panic::{PanicError, display};
 use toolfall_layers::printable;
 
 use super::replacement::replacement;
@@ -15,15 +15,15 @@ use crate::policy::Contained;
 use crate::{BoxError, ContentBlock, PostDecision, PostRequest};
 
 /// So long a save may go on after its call was cancelled.
-const AFTER_CANCELLATION: Duration = Duration::from_secs(1);
+pub(super) const AFTER_CANCELLATION: Duration = Duration::from_secs(1);
 
 /// So much of a store's error and of a call's own words is logged, in
 /// characters.
 const SHOWN: usize = 500;
 
-/// Why a long text stays in the model's context.
+/// Why something was not stored.
 #[derive(Debug, thiserror::Error)]
-enum Kept {
+pub(super) enum Kept {
     #[error("the session of the call is not known")]
     NoOwner,
     #[error("no spill store is mounted")]
@@ -34,6 +34,8 @@ enum Kept {
     TooSlow(Duration),
     #[error("the call was cancelled while its result was being saved")]
     Cancelled,
+    #[error("storing it panicked: {}", printable(&display(.0), SHOWN))]
+    Panicked(PanicError),
     #[error("not even the notice of where it is stored fits in {0} bytes")]
     TooSmall(usize),
 }
@@ -53,14 +55,11 @@ impl SpillPolicy {
         // panic; none of it is a reason to lose a result.
         let reason = match Contained::new(self.replaced(&post, text, cap)).await {
             Ok(Ok(shown)) => return decision.showing(vec![ContentBlock::text(shown)]),
-            Ok(Err(reason)) => reason.to_string(),
-            Err(panic) => format!(
-                "storing it panicked: {}",
-                printable(&display(&panic), SHOWN)
-            ),
+            Ok(Err(reason)) => reason,
+            Err(panic) => Kept::Panicked(panic),
         };
-        let tool = printable(post.call().name(), SHOWN);
-        let call = printable(post.call().id().as_str(), SHOWN);
+        let (tool, call) = described(&post);
+        let reason = reason.to_string();
         tracing::warn!(
             tool,
             call,
@@ -68,7 +67,11 @@ impl SpillPolicy {
             reason,
             "a long result stays in the context"
         );
-        decision
+        // A flood of blocks is cut off all the same.
+        match self.too_many(&post, &decision) {
+            Some(too_much) => self.omit(post, decision, too_much).await,
+            None => decision,
+        }
     }
 
     async fn replaced(
@@ -94,4 +97,11 @@ impl SpillPolicy {
         };
         replacement(&text, &stored, cap).ok_or(Kept::TooSmall(cap))
     }
+}
+
+/// The tool and the id of a call, for the log.
+pub(super) fn described(post: &PostRequest) -> (String, String) {
+    let call = post.call();
+    let shown = |text: &str| printable(text, SHOWN);
+    (shown(call.name()), shown(call.id().as_str()))
 }

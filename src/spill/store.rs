@@ -4,12 +4,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use super::{SpillBytes, TextsOnly};
 use crate::BoxError;
 
 /// The future of [`SpillStore::save`].
 pub type Saving = Pin<Box<dyn Future<Output = Result<Spilled, BoxError>> + Send>>;
 
-/// Keeps texts that are too long for a model's context.
+/// Keeps what is too long for a model's context.
 pub trait SpillStore: Send + Sync + 'static {
     /// Keeps the text of `spill`, and says where.
     ///
@@ -25,6 +26,24 @@ pub trait SpillStore: Send + Sync + 'static {
     /// The future may be dropped. What was stored by then may stay, although
     /// nobody knows of it.
     fn save(&self, spill: Spill) -> Saving;
+
+    /// Keeps bytes that are no text, and says where: pictures, for instance.
+    ///
+    /// A store that does not say otherwise keeps none, and what it would have
+    /// been given is left out of the model's context without being stored.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps the bytes from being stored; [`TextsOnly`] unless the
+    /// store says otherwise.
+    ///
+    /// # Cancel safety
+    ///
+    /// That of [`save`](Self::save).
+    fn save_bytes(&self, bytes: SpillBytes) -> Saving {
+        drop(bytes);
+        Box::pin(std::future::ready(Err(TextsOnly::new().into())))
+    }
 }
 
 /// A text to store.
@@ -67,7 +86,8 @@ pub struct SpillSource {
     pub tool: String,
     /// The call's id, as the model sent it.
     pub call_id: String,
-    /// Which text of the call it is: `result`.
+    /// Which part of the call's result it is: `result` for its text, `block-3`
+    /// for its third block, `blocks` for those that were too many.
     pub label: String,
 }
 
@@ -92,7 +112,7 @@ impl SpillSource {
 pub struct Spilled {
     /// Where it can be found, in words that the model can use.
     pub locator: String,
-    /// How many bytes of UTF-8 were stored.
+    /// How many bytes were stored, of UTF-8 for a text.
     pub bytes: u64,
     /// How the model gets at it, one sentence; empty for none.
     pub retrieval_hint: String,

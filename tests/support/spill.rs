@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, Once};
 use serde_json::Value;
 use toolfall::policy::Waterfall;
 use toolfall::spill::{
-    Saving, Spill, SpillConfig, SpillMount, SpillPolicy, SpillSlot, SpillStore, Spilled,
+    Saving, Spill, SpillBytes, SpillConfig, SpillMount, SpillPolicy, SpillSlot, SpillStore, Spilled,
 };
 use toolfall::{BoxError, CallView, PostDecision, PostRequest};
 use tracing::field::{Field, Visit};
@@ -33,6 +33,7 @@ pub enum Does {
 pub struct Stub {
     does: Does,
     saved: Arc<Mutex<Vec<Spill>>>,
+    kept: Arc<Mutex<Vec<SpillBytes>>>,
 }
 
 impl Stub {
@@ -41,6 +42,7 @@ impl Stub {
         Self {
             does,
             saved: Arc::default(),
+            kept: Arc::default(),
         }
     }
 
@@ -52,14 +54,14 @@ impl Stub {
     pub fn saved(&self) -> Vec<Spill> {
         self.saved.lock().unwrap().clone()
     }
-}
 
-impl SpillStore for Stub {
-    fn save(&self, spill: Spill) -> Saving {
-        assert_ne!(self.does, Does::Panics, "the store panics");
-        let locator = format!("/spill/{}", spill.name);
-        let bytes = spill.content.len() as u64;
-        self.saved.lock().unwrap().push(spill);
+    /// What it was given that was no text.
+    pub fn kept(&self) -> Vec<SpillBytes> {
+        self.kept.lock().unwrap().clone()
+    }
+
+    fn saving(&self, name: &str, bytes: u64) -> Saving {
+        let locator = format!("/spill/{name}");
         let does = self.does;
         Box::pin(async move {
             match does {
@@ -72,6 +74,22 @@ impl SpillStore for Stub {
     }
 }
 
+impl SpillStore for Stub {
+    fn save(&self, spill: Spill) -> Saving {
+        assert_ne!(self.does, Does::Panics, "the store panics");
+        let saving = self.saving(&spill.name, spill.content.len() as u64);
+        self.saved.lock().unwrap().push(spill);
+        saving
+    }
+
+    fn save_bytes(&self, bytes: SpillBytes) -> Saving {
+        assert_ne!(self.does, Does::Panics, "the store panics");
+        let saving = self.saving(&bytes.name, bytes.content.len());
+        self.kept.lock().unwrap().push(bytes);
+        saving
+    }
+}
+
 /// A stub in its place, and the policy over it.
 pub struct Spilling {
     pub stub: Stub,
@@ -81,10 +99,14 @@ pub struct Spilling {
 
 /// A policy with the cap `cap` over a stub; every call belongs to a session.
 pub fn spilling(cap: usize, does: Does) -> Spilling {
+    spilling_as(&SpillConfig::max_inline_bytes(cap), does)
+}
+
+/// As [`spilling`], with any configuration.
+pub fn spilling_as(config: &SpillConfig, does: Does) -> Spilling {
     let (stub, slot) = (Stub::new(does), SpillSlot::new());
     let mount = slot.mount(stub.clone()).unwrap();
-    let policy = SpillPolicy::new(slot, &SpillConfig::max_inline_bytes(cap))
-        .owner(|_: &CallView| Some("sess-1".to_owned()));
+    let policy = SpillPolicy::new(slot, config).owner(|_: &CallView| Some("sess-1".to_owned()));
     Spilling {
         stub,
         policy,
@@ -144,4 +166,23 @@ impl<S: Subscriber> Layer<S> for Warnings {
             WARNED.with_borrow_mut(|warned| warned.push(words.0));
         }
     }
+}
+
+/// The padded base64 of some bytes.
+pub fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or_default());
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
+            text.push(if at <= three.len() {
+                letter.into()
+            } else {
+                '='
+            });
+        }
+    }
+    text
 }

@@ -9,10 +9,10 @@ use crossterm::event::{Event, EventStream, KeyCode, KeyEventKind, KeyModifiers, 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use futures_util::StreamExt as _;
 use tokio::sync::Mutex;
-use toolfall::{ApprovalAnswer, ApprovalOutcome, ApprovalRequest};
+use toolfall::{ApprovalAnswer, ApprovalOutcome, ApprovalRequest, Registry};
 
 use crate::interrupt::Interrupt;
-use crate::render::safe;
+use crate::render::{colours, question as card_lines, safe};
 use crate::screen::Screen;
 
 /// So much of the arguments is shown.
@@ -30,15 +30,18 @@ const WRITING: &str = "  why not? Enter sends it, Esc goes back\n";
 pub(crate) struct Prompt {
     screen: Arc<Screen>,
     interrupt: Interrupt,
+    /// Knows what calls look like.
+    registry: Registry,
     /// Whoever holds it has the terminal.
     terminal: Mutex<()>,
 }
 
 impl Prompt {
-    pub(crate) fn new(screen: Arc<Screen>, interrupt: Interrupt) -> Self {
+    pub(crate) fn new(screen: Arc<Screen>, interrupt: Interrupt, registry: Registry) -> Self {
         Self {
             screen,
             interrupt,
+            registry,
             terminal: Mutex::new(()),
         }
     }
@@ -69,6 +72,14 @@ impl Prompt {
             safe(request.tool(), 200),
             safe(arguments, ARGUMENTS)
         );
+        // The arguments stay: a card shows what its tool picks of them.
+        let card = request.arguments().and_then(|arguments| {
+            let (tool, scope) = (request.tool(), request.scope());
+            self.registry.call_card(tool, arguments, scope)
+        });
+        if let Some(lines) = card.and_then(|card| card_lines(&card, colours())) {
+            question.push_str(&lines);
+        }
         // Agents are scopes inside the one of the run.
         if let Some(agent) = request.scope().filter(|scope| scope.parent().is_some()) {
             let _ = writeln!(question, "  asked by agent {}", safe(agent.name(), 200));

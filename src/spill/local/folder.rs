@@ -1,12 +1,12 @@
 //! Folders and files that nobody else can read or has put there.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 #[cfg(unix)]
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
-use super::LocalSpillError;
+use super::{LocalSpillError, SpillContent};
 
 /// A builder of folders that only their owner can use.
 pub(super) fn builder() -> DirBuilder {
@@ -85,15 +85,15 @@ impl Folder {
         Ok(())
     }
 
-    /// Fills the claimed file with `text`: all of it, or the file goes.
+    /// Fills the claimed file with `content`: all of it, or the file goes.
     pub(super) fn fill(
         &self,
         claim: Claim,
         partial: &str,
-        text: &str,
+        content: &SpillContent,
     ) -> Result<PathBuf, LocalSpillError> {
         let mut partial = self.claim(partial)?;
-        let written = partial.file.write_all(text.as_bytes());
+        let written = content.write_to(&mut partial.file);
         written.map_err(LocalSpillError::io("write", &partial.path))?;
         // Replaces the claim whatever it has become: a link is not followed.
         fs::rename(&partial.path, &claim.path).map_err(LocalSpillError::io("name", &claim.path))?;

@@ -21,17 +21,18 @@ pub use self::error::LocalSpillError;
 use self::folder::Folder;
 pub use self::segment::path_segment;
 use super::store::Saving;
-use super::{Spill, SpillStore, Spilled};
+use super::{Spill, SpillBytes, SpillContent, SpillStore, Spilled};
 use crate::BoxError;
 
 type Ids = dyn Fn() -> Result<[u8; 6], BoxError> + Send + Sync;
 
-/// Keeps texts in files of the local disk, for this user alone.
+/// Keeps texts, pictures and the like in files of the local disk, for this
+/// user alone.
 ///
 /// Each session has a folder of its own (mode 0700), named by a digest of its
-/// id, and each text a file (mode 0600) whose name starts with twelve random
+/// id, and each text or block a file (mode 0600) whose name starts with twelve random
 /// hexadecimal digits. A file is made only where there was nothing, never
-/// through a link, and appears with all of its text or not at all. Files are
+/// through a link, and appears with all of its bytes or not at all. Files are
 /// not forced to the disk: a power failure may take the last ones.
 ///
 /// Writing happens on tokio's threads for blocking work, one file at a time.
@@ -54,6 +55,7 @@ pub struct LocalSpillStore {
     /// Where; without it in the process's own temporary folder.
     root: Option<PathBuf>,
     hint: Arc<str>,
+    bytes_hint: Arc<str>,
     bounds: Bounds,
     ids: Arc<Ids>,
     books: Arc<Mutex<Books>>,
@@ -68,6 +70,7 @@ impl LocalSpillStore {
         Self {
             root: None,
             hint: Arc::from("Use read with offset/limit, or grep this path to search within it."),
+            bytes_hint: Arc::from("Programs can open this path."),
             bounds: Bounds {
                 most: 1 << 30,
                 age: Some(Duration::from_secs(7 * 24 * 60 * 60)),
@@ -110,9 +113,16 @@ impl LocalSpillStore {
         self
     }
 
-    /// What the model is told of how to get at a file.
+    /// What the model is told of how to get at the file of a text.
     pub fn retrieval_hint(mut self, hint: impl Into<Arc<str>>) -> Self {
         self.hint = hint.into();
+        self
+    }
+
+    /// What the model is told of how to get at the file of a picture or of
+    /// other bytes; `Programs can open this path.` unless said otherwise.
+    pub fn bytes_hint(mut self, hint: impl Into<Arc<str>>) -> Self {
+        self.bytes_hint = hint.into();
         self
     }
 
@@ -126,7 +136,7 @@ impl LocalSpillStore {
         self
     }
 
-    fn save_now(&self, spill: &Spill) -> Result<Spilled, LocalSpillError> {
+    fn save_now(&self, to_save: &ToSave) -> Result<Spilled, LocalSpillError> {
         let root = match &self.root {
             Some(root) => root.clone(),
             None => private_root()?,
@@ -136,23 +146,23 @@ impl LocalSpillStore {
             .recursive(true)
             .create(&root)
             .map_err(LocalSpillError::io("create", &root))?;
-        let path = root.join(name::folder_name(&spill.owner));
+        let path = root.join(name::folder_name(&to_save.owner));
         let folder = Folder::private(path)?;
         let id = catch(|| (self.ids)())
             .map_err(|panic| LocalSpillError::NoName(panic.into()))?
             .map_err(LocalSpillError::NoName)?;
-        let name = name::file_name(id, &spill.name);
+        let name = name::file_name(id, &to_save.name);
         let claim = folder.claim(&name)?;
-        let bytes = spill.content.len() as u64;
+        let bytes = to_save.content.len();
         {
             let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
             // The file system's clock, against which the others' age counts.
             let now = claim.made().unwrap_or(SystemTime::UNIX_EPOCH);
             books.enter(&root, self.bounds, bytes, now)?;
         }
-        let path = folder.fill(claim, &name::partial_name(&name), &spill.content)?;
+        let path = folder.fill(claim, &name::partial_name(&name), &to_save.content)?;
         match path.into_os_string().into_string() {
-            Ok(locator) => Ok(Spilled::new(locator, bytes, &*self.hint)),
+            Ok(locator) => Ok(Spilled::new(locator, bytes, &*to_save.hint)),
             Err(path) => {
                 let path = PathBuf::from(path);
                 // Nobody can be told of it.
@@ -161,6 +171,29 @@ impl LocalSpillStore {
             }
         }
     }
+
+    fn saving(&self, to_save: ToSave) -> Saving {
+        let store = self.clone();
+        Box::pin(async move {
+            let runtime = Handle::try_current().map_err(|_| LocalSpillError::NoRuntime)?;
+            let turn = store.turn.clone().acquire_owned().await;
+            let write = move || {
+                // Goes with the work: a save that nobody waits for any more
+                // still holds back the next one.
+                let _turn = turn;
+                store.save_now(&to_save)
+            };
+            Ok(runtime.spawn_blocking(write).await??)
+        })
+    }
+}
+
+/// One file to be.
+struct ToSave {
+    owner: String,
+    name: String,
+    content: SpillContent,
+    hint: Arc<str>,
 }
 
 impl SpillStore for LocalSpillStore {
@@ -173,17 +206,27 @@ impl SpillStore for LocalSpillStore {
     /// A file that is being written when the future is dropped is written to
     /// its end, and nobody knows of it until it is too old.
     fn save(&self, spill: Spill) -> Saving {
-        let store = self.clone();
-        Box::pin(async move {
-            let runtime = Handle::try_current().map_err(|_| LocalSpillError::NoRuntime)?;
-            let turn = store.turn.clone().acquire_owned().await;
-            let write = move || {
-                // Goes with the work: a save that nobody waits for any more
-                // still holds back the next one.
-                let _turn = turn;
-                store.save_now(&spill)
-            };
-            Ok(runtime.spawn_blocking(write).await??)
+        self.saving(ToSave {
+            owner: spill.owner,
+            name: spill.name,
+            content: SpillContent::from_text(spill.content),
+            hint: self.hint.clone(),
+        })
+    }
+
+    /// # Errors
+    ///
+    /// [`LocalSpillError`].
+    ///
+    /// # Cancel safety
+    ///
+    /// That of a text.
+    fn save_bytes(&self, bytes: SpillBytes) -> Saving {
+        self.saving(ToSave {
+            owner: bytes.owner,
+            name: bytes.name,
+            content: bytes.content,
+            hint: self.bytes_hint.clone(),
         })
     }
 }

@@ -8,6 +8,8 @@ use super::path_segment;
 
 /// The longest name of a file's own, so that the whole fits everywhere.
 const LONGEST: usize = 180;
+/// The longest ending that is kept where a name is cut, `.jsonl` for instance.
+const ENDING: usize = 8;
 const HEX: usize = 12;
 
 /// The folder of a session: the same for the same id, and no other's.
@@ -20,8 +22,14 @@ pub(super) fn folder_name(owner: &str) -> String {
 /// The name of a file: nobody can guess it, and it is one part of a path.
 pub(super) fn file_name(id: [u8; 6], suggested: &str) -> String {
     let mut own = path_segment(suggested);
-    // ASCII alone, so any place is a place to cut.
-    own.truncate(LONGEST);
+    if own.len() > LONGEST {
+        // ASCII alone, so any place is a place to cut. How it ends says what
+        // kind of file it is, and stays.
+        let ending = own.rfind('.').filter(|at| own.len() - at <= ENDING);
+        let ending = ending.map_or(String::new(), |at| own.split_off(at));
+        own.truncate(LONGEST - ending.len());
+        own += &ending;
+    }
     let mut name = String::with_capacity(HEX + 1 + own.len());
     for byte in id {
         // Writing to a string cannot fail.

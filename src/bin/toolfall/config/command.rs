@@ -11,6 +11,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
 use toolfall::ToolDef;
+#[cfg(unix)]
+use toolfall::{BoxError, ContentBlock};
 
 use super::{Config, Source};
 use crate::error::Error;
@@ -51,6 +53,11 @@ pub(super) struct Command {
     /// The most bytes that it may write.
     #[schemars(extend("default" = 1_048_576))]
     stdout_limit: Option<usize>,
+    /// Whether it answers with what the model is shown, such as pictures: an
+    /// array of blocks, or an object with such an array as its `content`, as
+    /// in MCP.
+    #[serde(default)]
+    blocks: bool,
     /// Whether it may run beside other calls of a batch.
     #[serde(default)]
     parallel: bool,
@@ -102,7 +109,12 @@ impl Config {
         if command.harmless {
             tool = tool.harmless();
         }
-        Ok(tool.into_tool())
+        let tool = tool.into_tool();
+        Ok(if command.blocks {
+            tool.render(blocks)
+        } else {
+            tool
+        })
     }
 
     #[cfg(not(unix))]
@@ -112,4 +124,18 @@ impl Config {
             "expected no command tools on this system, which has no process groups",
         ))
     }
+}
+
+/// The blocks that a program answered with.
+#[cfg(unix)]
+fn blocks(value: &Value) -> Result<Vec<ContentBlock>, BoxError> {
+    if value.get("isError") == Some(&Value::Bool(true)) {
+        let expected = "expected another exit status than 0 for a failure, found isError";
+        return Err(expected.into());
+    }
+    let content = value.get("content").unwrap_or(value);
+    Vec::deserialize(content).map_err(|error| {
+        let expected = "expected blocks, or an object with them as its content";
+        format!("{expected}: {error}").into()
+    })
 }

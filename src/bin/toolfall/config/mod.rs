@@ -15,6 +15,7 @@ mod policy;
 mod program;
 mod repeat;
 mod schema;
+mod spill;
 mod tools;
 
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -72,6 +73,7 @@ struct Written {
     budget: Option<budget::Budget>,
     repeat: Option<repeat::Repeat>,
     hooks: Option<hooks::Hooks>,
+    spill: Option<spill::Table>,
     /// What is allowed in advance, for more than one call.
     #[serde(default)]
     #[schemars(extend("default" = []))]

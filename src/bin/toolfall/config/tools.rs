@@ -123,6 +123,21 @@ impl Config {
         Ok(registered)
     }
 
+    /// The folder whose files the model can read, if there is one. `root` is
+    /// what the command line names.
+    pub(super) fn readable(&self, root: Option<&Path>) -> Option<PathBuf> {
+        let files = self.written.files.as_ref();
+        let wanted = files.and_then(|files| files.tools.as_ref());
+        let reads = |name: &Spanned<String>| name.get_ref() == "read_file";
+        if wanted.is_some_and(|wanted| !wanted.iter().any(reads)) {
+            return None;
+        }
+        let named = files.map(|files| files.root.as_ref());
+        let named = named.map(|root| root.map_or(Path::new("."), |root| root.get_ref()));
+        let named = named.map(|folder| self.beside(folder));
+        root.map(Path::to_owned).or(named)
+    }
+
     fn file_tools(&self, root: Option<&Path>) -> Result<Vec<ToolDef>, Error> {
         let files = self.written.files.as_ref();
         let named = files.and_then(|files| files.root.as_ref());

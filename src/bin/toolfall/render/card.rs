@@ -3,7 +3,8 @@
 use crossterm::style::Stylize as _;
 use toolfall::card::diff::{self, Change};
 use toolfall::card::{
-    DiffEntry, Ending, FileMatches, ReadResult, ResultCard, SearchResult, TerminalResult, WebResult,
+    CallCard, DiffEntry, Ending, FileMatches, ReadResult, ResultCard, SearchResult, TerminalResult,
+    WebResult,
 };
 
 use toolfall::ContentBlock;
@@ -96,6 +97,32 @@ pub(super) fn body(card: &ResultCard, content: &[ContentBlock], colours: bool) -
         _ => return None,
     }
     Some(lines.text())
+}
+
+/// What a person is asked about, beside its arguments: the command line, or
+/// what changes; none for a card that says no more than they do. Each line is
+/// indented.
+pub(crate) fn question(card: &CallCard, colours: bool) -> Option<String> {
+    let mut lines = Lines {
+        shown: Vec::new(),
+        more: 0,
+        colours,
+    };
+    match card {
+        CallCard::Terminal(card) => {
+            let mut prefix = "$ ";
+            for line in card.title.lines() {
+                lines.put(Look::Plain, prefix, line);
+                prefix = "  ";
+            }
+            if let Some(folder) = &card.cwd {
+                lines.put(Look::Plain, "in ", folder);
+            }
+        }
+        CallCard::Diff(card) => diffs(&mut lines, &card.diffs, None),
+        _ => return None,
+    }
+    Some(format!("      {}\n", lines.text()))
 }
 
 /// A block whose text is a fenced one of Markdown, without the fence: a

@@ -12,6 +12,8 @@ use crate::input::Call;
 
 /// So many lines of a result are shown to people.
 const LINES: usize = 12;
+/// So many characters of a note of where something was stored.
+const PLACE: usize = 500;
 
 /// The cards of a call and of its result, if there are any.
 #[derive(Clone, Debug, Default)]
@@ -132,25 +134,36 @@ fn bold(name: &str, colours: bool) -> String {
     }
 }
 
-/// Content for people: indented, bounded, without control characters.
+/// Content for people: indented, bounded, without control characters. Where
+/// the whole of it was stored is told in any case.
 pub(super) fn block(content: &[ContentBlock]) -> String {
     let mut lines: Vec<String> = Vec::new();
-    let mut more = 0;
+    let (mut more, mut stored) = (0, None);
     for part in content {
         let text = match part.as_text() {
             Some(text) => text.to_owned(),
             None => format!("({})", part.kind()),
         };
         for line in text.lines() {
+            let tells = tells_where(line);
             if lines.len() < LINES {
-                lines.push(safe(line, LINE));
-            } else {
-                more += 1;
+                lines.push(safe(line, if tells { PLACE } else { LINE }));
+                continue;
+            }
+            more += 1;
+            if tells {
+                stored = Some(safe(line, PLACE));
             }
         }
     }
     if more > 0 {
         lines.push(format!("… ({more} more lines)"));
     }
+    lines.extend(stored);
     lines.join("\n      ")
+}
+
+/// Whether a line is the note of where something was stored.
+fn tells_where(line: &str) -> bool {
+    line.starts_with('(') && line.ends_with(')') && line.contains("tored at: ")
 }

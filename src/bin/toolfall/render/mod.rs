@@ -14,6 +14,7 @@ use toolfall::layers::printable;
 use toolfall::scheduler::BatchEnd;
 use toolfall::{FailureKind, ToolResult};
 
+pub(crate) use self::card::question;
 pub(crate) use self::ended::{Ended, Ending};
 use self::human::block;
 pub(crate) use self::human::{Cards, Seen, unanswered};

@@ -52,6 +52,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let presets = config.presets(args.preset.as_deref())?;
     let rules = rules(&config, presets.is_some(), args.replay)?;
     let log = log_path(&args, &config);
+    let spill = config.spill(args.root.as_deref(), &log)?;
     let (policies, notes) = Policies::new(&config, &log, args.replay)?;
     let interrupt = Interrupt::default().listen()?;
     if args.files.is_empty() && !args.quiet && std::io::stdin().is_terminal() {
@@ -68,7 +69,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let log = open_log(&log, &args, &config, &screen)?;
     let recorder = Arc::new(SessionRecorder::new(log.clone()));
 
-    let prompt = Prompt::new(screen.clone(), interrupt.clone());
+    let prompt = Prompt::new(screen.clone(), interrupt.clone(), host.registry().clone());
     let asking = Asking::new(&config, presets, agents.root(), &recorder)?;
     let never = asking.never || args.approve.or(config.approve()) == Some(Approve::Never);
     if !never {
@@ -84,6 +85,8 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let decide = Decide::new(rules, agents.rules(), asking.permission);
     let pipeline = host
         .pipeline()
+        // Outermost, so that it measures what all others made of a result.
+        .post_execute(spill)
         // Outside the hooks, so that it counts every outcome as it will be.
         .post_execute(policies.remind())
         .post_execute(policies.hooks_after())
