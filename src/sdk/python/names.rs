@@ -63,6 +63,10 @@ pub(super) fn of_tool(name: &str) -> String {
 
 /// `name` as Python would read it, and not too long.
 fn base(name: &str) -> String {
+    if name.is_ascii() {
+        let kept = name.chars().filter(|c| unicode_ident::is_xid_continue(*c));
+        return kept.take(MAX_UNITS).collect();
+    }
     let mut units = 0;
     let fits = move |c: &char| {
         units += c.len_utf16();
