@@ -115,6 +115,87 @@ fn hostile() -> Vec<ToolDeclaration> {
     tools
 }
 
+/// Names that mean something to a language, as tools and as fields.
+fn awkward() -> Vec<ToolDeclaration> {
+    let names = [
+        "Any",
+        "Args",
+        "Literal",
+        "NotRequired",
+        "Protocol",
+        "Tools",
+        "ToolCallError",
+        "TypedDict",
+        "Awkward",
+        "async",
+        "bool",
+        "class",
+        "constructor",
+        "dict",
+        "float",
+        "function",
+        "get",
+        "import",
+        "int",
+        "items",
+        "keys",
+        "list",
+        "match",
+        "new",
+        "print",
+        "prototype",
+        "readonly",
+        "self",
+        "static",
+        "str",
+        "super",
+        "then",
+        "toString",
+        "tools",
+        "type",
+        "typeof",
+        "unknown",
+        "yield",
+        "zoo",
+        "AwkwardArgs",
+        "ZooArgs",
+        "__proto__",
+        "_",
+        "$",
+        "a$b",
+        "\u{e9}t\u{e9}",
+        "1",
+        "1e3",
+        "01",
+        "-",
+        "JsonValue",
+        "Record",
+        "Promise",
+        "ToolName",
+    ];
+    let texts = |_: &str| json!({"type": ["string", "boolean", "number", "integer", "null"]});
+    let properties: serde_json::Map<_, _> = names
+        .iter()
+        .map(|name| ((*name).to_owned(), texts(name)))
+        .collect();
+    let mut tools = Vec::new();
+    for name in names {
+        let fields: serde_json::Map<_, _> = [name, "str", "list", "zzz"]
+            .into_iter()
+            .map(|field| {
+                (
+                    field.to_owned(),
+                    json!({"type": "array", "items": {"const": name}}),
+                )
+            })
+            .collect();
+        let parameters = json!({"type": "object", "properties": fields});
+        let output = json!({"type": "object", "properties": properties.clone()});
+        tools.push(ToolDeclaration::new(name, name, parameters).output(output));
+    }
+    tools
+}
+
 /// What `text` is without comments and strings.
 fn bare(text: &str, language: Language) -> String {
     let comments = match language {
@@ -230,7 +311,7 @@ fn tsc_takes_the_declarations_of_every_tool() {
     let Some(tsc) = tsc() else { return };
     let mut tools = tools();
     println!("{} tools", tools.len());
-    tools.extend(hostile());
+    tools.extend(hostile().into_iter().chain(awkward()));
     let text = Sdk::new(Language::TypeScript).declarations(&tools);
     let told = complaints(tsc, "sdk.ts", &text);
     assert!(told.is_empty(), "{told:#?}");
@@ -241,7 +322,7 @@ fn mypy_takes_the_declarations_of_every_tool() {
     let Some(mypy) = mypy() else { return };
     let mut tools = tools();
     println!("{} tools", tools.len());
-    tools.extend(hostile());
+    tools.extend(hostile().into_iter().chain(awkward()));
     let text = Sdk::new(Language::Python).declarations(&tools);
     let told = complaints(mypy, "sdk.py", &text);
     assert!(told.is_empty(), "{} {told:#?}", told.len());

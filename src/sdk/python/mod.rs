@@ -42,18 +42,20 @@ pub fn type_of(schema: &Value) -> String {
 
 /// What a program finds declared.
 pub(super) fn declarations(tools: &[ToolDeclaration]) -> String {
-    let mut declared = Declared::default();
-    let (mut members, mut methods) = (String::new(), false);
-    for tool in sorted(tools) {
+    let tools = sorted(tools);
+    let names = tools.iter().map(|tool| &*tool.name);
+    let methods = names.filter(|name| names::is_method(name));
+    let mut declared = Declared::beside(methods.clone());
+    let mut members = String::new();
+    if methods.count() == 0 {
+        // A body of comments alone is none.
+        members.push_str("    pass\n");
+    }
+    for tool in tools.iter().copied() {
         let class = names::of_tool(&tool.name);
         let arguments = declared.position(Some(&tool.parameters), &format!("{class}Args"));
         let output = declared.position(tool.output.as_ref(), &format!("{class}Output"));
-        methods |= names::is_method(&tool.name);
         member(tool, &arguments, &output, &mut members);
-    }
-    if !methods {
-        // A body of comments alone is none.
-        members.insert_str(0, "    pass\n");
     }
     let imports = imports(declared.used);
     let classes = declared.classes;
