@@ -1,6 +1,6 @@
 //! The declarations of real tools and of hostile ones, read by the languages'
 //! own type checkers: `tsc` and `mypy`, or what `TOOLFALL_TSC` and
-//! `TOOLFALL_MYPY` name instead. Where one is not installed, its tests say so
+//! `TOOLFALL_MYPY` name instead, by absolute paths. Where one is not installed, its tests say so
 //! and check nothing.
 
 #[path = "support/schemas.rs"]
@@ -304,6 +304,63 @@ fn mypy() -> Option<Command> {
     mypy.args(["--strict", "--no-incremental", "--no-error-summary"]);
     mypy.args(["--python-version", "3.11", "--cache-dir", "/dev/null"]);
     Some(mypy)
+}
+
+/// Two tools, for programs.
+fn two() -> [ToolDeclaration; 2] {
+    let field = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+    let lines = json!({"type": "array", "items": {"type": "string"}});
+    [
+        ToolDeclaration::new("read", "Reads.", field("path")).output(lines),
+        ToolDeclaration::new("look-up", "Looks up.", field("word")).output(field("meaning")),
+    ]
+}
+
+#[test]
+fn tsc_judges_a_program_by_the_declarations() {
+    let Some(tsc) = tsc() else { return };
+    let text = Sdk::new(Language::TypeScript).declarations(&two());
+    let program = r#"
+async function program(): Promise<string[]> {
+  const lines: string[] = await tools.read({ path: "a" });
+  const found = await tools["look-up"]({ word: lines[0] ?? "" });
+  // @ts-expect-error
+  await tools.read({ path: 1 });
+  // @ts-expect-error
+  await tools.write({ path: "a" });
+  try {
+    await Promise.all(lines.map((path) => tools.read({ path })));
+  } catch (error) {
+    if (error instanceof ToolCallError) {
+      const name: "read" | "look-up" = error.toolName;
+      return [name, error.message];
+    }
+  }
+  return [found.meaning];
+}
+"#;
+    let told = complaints(tsc, "sdk.ts", &(text + program));
+    assert!(told.is_empty(), "{told:#?}");
+}
+
+#[test]
+fn mypy_judges_a_program_by_the_declarations() {
+    let Some(mypy) = mypy() else { return };
+    let text = Sdk::new(Language::Python).declarations(&two());
+    let program = r#"
+async def program() -> list[str]:
+    lines: list[str] = await tools.read({"path": "a"})
+    await tools.read({"path": 1})  # type: ignore[typeddict-item]
+    await tools.read({})  # type: ignore[typeddict-item]
+    await tools.write({"path": "a"})  # type: ignore[attr-defined]
+    try:
+        lines += await tools.read({"path": lines[0]})
+    except ToolCallError as error:
+        return [error.toolName, str(error)]
+    return lines
+"#;
+    let told = complaints(mypy, "sdk.py", &(text + program));
+    assert!(told.is_empty(), "{told:#?}");
 }
 
 #[test]
