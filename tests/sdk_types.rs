@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolfall::sdk::{Language, Sdk, ToolDeclaration};
 
@@ -239,12 +240,12 @@ fn past<'t>(text: &'t str, end: &str, escapes: bool) -> &'t str {
     rest
 }
 
-#[test]
-fn nothing_breaks_out_of_a_comment_or_a_string() {
+#[track_caller]
+fn assert_contained(tools: &[ToolDeclaration]) {
     for language in Language::ALL {
-        let text = Sdk::new(language).declarations(&hostile());
+        let text = Sdk::new(language).declarations(tools);
         let bare = bare(&text, language);
-        assert!(text.contains("pwned!") && !bare.contains('!'), "{bare}");
+        assert!(!bare.contains('!'), "{bare}");
         assert!(text.chars().all(|c| c == '\n' || c >= ' '));
         assert!(
             text.lines()
@@ -256,6 +257,47 @@ fn nothing_breaks_out_of_a_comment_or_a_string() {
             let known = |line: &str| starts.iter().any(|start| line.starts_with(start));
             assert!(bare.lines().all(known), "{bare}");
         }
+    }
+}
+
+#[test]
+fn nothing_breaks_out_of_a_comment_or_a_string() {
+    assert_contained(&hostile());
+    assert_contained(&awkward());
+}
+
+proptest! {
+    #[test]
+    fn no_text_at_all_breaks_out(
+        texts in prop::collection::vec(
+            prop::collection::vec(
+                prop_oneof![
+                    prop::sample::select(&HOSTILE[..]).prop_map(str::to_owned),
+                    prop::char::any().prop_map(String::from),
+                    r#"[*/\\\\"'#\r\n`_a1-]{0,4}"#,
+                ],
+                0..6,
+            )
+            .prop_map(|pieces| pieces.concat()),
+            5,
+        ),
+    ) {
+        prop_assume!(texts.iter().all(|text| !text.replace("pwned!", "").contains('!')));
+        let [name, description, field, told, literal] = &texts[..] else { unreachable!() };
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                field: {"enum": [literal], "description": told},
+                "fine": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {"inner": {"type": "null", "description": told}},
+                }},
+            },
+        });
+        let tool = |name: &str| {
+            ToolDeclaration::new(name, &**description, schema.clone()).output(schema.clone())
+        };
+        assert_contained(&[tool(name), tool("method")]);
     }
 }
 

@@ -79,7 +79,6 @@ impl Declared {
 
     /// The text of one class; those in it go to `inner`.
     fn class(&mut self, shapes: &Shapes<'_>, id: Id, name: &str, inner: &mut Vec<Step>) -> String {
-        self.used.typed_dict = true;
         let mut out = format!("class {name}(TypedDict):\n");
         let Shape::Object(object) = shapes.get(id) else {
             return out;

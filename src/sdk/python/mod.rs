@@ -57,8 +57,8 @@ pub(super) fn declarations(tools: &[ToolDeclaration]) -> String {
         let output = declared.position(tool.output.as_ref(), &format!("{class}Output"));
         member(tool, &arguments, &output, &mut members);
     }
-    let imports = imports(declared.used);
-    let classes = declared.classes;
+    let (classes, used) = (declared.classes, declared.used);
+    let imports = imports(used, !classes.is_empty());
     format!(
         "from typing import {imports}
 
@@ -72,13 +72,13 @@ tools: Tools
     )
 }
 
-fn imports(used: Used) -> String {
+fn imports(used: Used, typed_dict: bool) -> String {
     let names = [
         (used.any, "Any"),
         (used.literal, "Literal"),
         (used.not_required, "NotRequired"),
         (true, "Protocol"),
-        (used.typed_dict, "TypedDict"),
+        (typed_dict, "TypedDict"),
     ];
     let used = names.into_iter().filter(|(used, _)| *used);
     used.map(|(_, name)| name).collect::<Vec<_>>().join(", ")
