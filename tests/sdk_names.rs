@@ -80,6 +80,17 @@ fn tools_that_are_no_names_are_called_by_text() {
     }
 }
 
+#[test]
+fn no_method_hides_a_type() {
+    let tools = ["list", "zoo", "ZooArgs"].map(|name| ToolDeclaration::new(name, "", flag()));
+    let text = all(&tools);
+    assert!(
+        text.contains("    # tools[\"list\"](args: ListArgs) -> Any\n"),
+        "{text}"
+    );
+    assert_eq!(classes(&text), ["ZooArgsArgs", "ListArgs", "ZooArgs2"]);
+}
+
 /// conformance: SDK-24
 #[test]
 fn a_name_that_python_would_change_is_no_method() {

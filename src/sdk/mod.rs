@@ -23,7 +23,7 @@
 //!     "Reads a file.",
 //!     json!({
 //!         "type": "object",
-//!         "properties": {"path": {"type": "string", "description": "From the root on."}},
+//!         "properties": {"path": {"type": "string"}},
 //!         "required": ["path"],
 //!         "additionalProperties": false,
 //!     }),
@@ -33,7 +33,6 @@
 //! let text = Sdk::new(Language::Python).render(&[read.clone()]);
 //! assert!(text.contains(
 //!     r#"class ReadArgs(TypedDict):
-//!     # From the root on.
 //!     path: str
 //!
 //! class Tools(Protocol):

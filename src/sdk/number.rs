@@ -37,7 +37,7 @@ fn float_text(float: f64) -> String {
     let shortest = format!("{float:e}");
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if exponent >= -7 + 1 {
+    if exponent > -7 {
         // Rust writes such a float without an exponent, and in as few digits.
         return float.to_string();
     }

@@ -17,16 +17,6 @@ pub(super) struct Declared {
     taken: Taken,
 }
 
-impl Default for Declared {
-    fn default() -> Self {
-        Self {
-            classes: String::new(),
-            used: Used::default(),
-            taken: Taken::new(),
-        }
-    }
-}
-
 /// What is still to be declared.
 enum Step {
     /// A class, after those that it needs.
@@ -36,6 +26,15 @@ enum Step {
 }
 
 impl Declared {
+    /// Nothing yet, beside tools that are `methods`.
+    pub(super) fn beside<'n>(methods: impl Iterator<Item = &'n str>) -> Self {
+        Self {
+            classes: String::new(),
+            used: Used::default(),
+            taken: Taken::new(methods),
+        }
+    }
+
     /// The type of `schema`, whose class is called `name`; its classes are
     /// declared, each after those that it names. `Any` without a schema, and
     /// for what is none.
@@ -80,7 +79,6 @@ impl Declared {
 
     /// The text of one class; those in it go to `inner`.
     fn class(&mut self, shapes: &Shapes<'_>, id: Id, name: &str, inner: &mut Vec<Step>) -> String {
-        self.used.typed_dict = true;
         let mut out = format!("class {name}(TypedDict):\n");
         let Shape::Object(object) = shapes.get(id) else {
             return out;

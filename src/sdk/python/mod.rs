@@ -42,21 +42,23 @@ pub fn type_of(schema: &Value) -> String {
 
 /// What a program finds declared.
 pub(super) fn declarations(tools: &[ToolDeclaration]) -> String {
-    let mut declared = Declared::default();
-    let (mut members, mut methods) = (String::new(), false);
-    for tool in sorted(tools) {
+    let tools = sorted(tools);
+    let names = tools.iter().map(|tool| &*tool.name);
+    let methods = names.filter(|name| names::is_method(name));
+    let mut declared = Declared::beside(methods.clone());
+    let mut members = String::new();
+    if methods.count() == 0 {
+        // A body of comments alone is none.
+        members.push_str("    pass\n");
+    }
+    for tool in tools.iter().copied() {
         let class = names::of_tool(&tool.name);
         let arguments = declared.position(Some(&tool.parameters), &format!("{class}Args"));
         let output = declared.position(tool.output.as_ref(), &format!("{class}Output"));
-        methods |= names::is_method(&tool.name);
         member(tool, &arguments, &output, &mut members);
     }
-    if !methods {
-        // A body of comments alone is none.
-        members.insert_str(0, "    pass\n");
-    }
-    let imports = imports(declared.used);
-    let classes = declared.classes;
+    let (classes, used) = (declared.classes, declared.used);
+    let imports = imports(used, !classes.is_empty());
     format!(
         "from typing import {imports}
 
@@ -70,13 +72,13 @@ tools: Tools
     )
 }
 
-fn imports(used: Used) -> String {
+fn imports(used: Used, typed_dict: bool) -> String {
     let names = [
         (used.any, "Any"),
         (used.literal, "Literal"),
         (used.not_required, "NotRequired"),
         (true, "Protocol"),
-        (used.typed_dict, "TypedDict"),
+        (typed_dict, "TypedDict"),
     ];
     let used = names.into_iter().filter(|(used, _)| *used);
     used.map(|(_, name)| name).collect::<Vec<_>>().join(", ")

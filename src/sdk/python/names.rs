@@ -32,9 +32,15 @@ pub(super) fn is_field(name: &str) -> bool {
     is_identifier(name) && !mangled && name != "__debug__"
 }
 
+/// What types are made of: a method of such a name would hide it from the
+/// signatures that follow.
+const TYPES: [&str; 8] = [
+    "Any", "Literal", "bool", "dict", "float", "int", "list", "str",
+];
+
 /// Whether a method may have that name.
 pub(super) fn is_method(name: &str) -> bool {
-    is_identifier(name) && !name.starts_with('_')
+    is_identifier(name) && !name.starts_with('_') && !TYPES.contains(&name)
 }
 
 /// The words of `name`, each with a capital first letter, as one.
@@ -63,6 +69,10 @@ pub(super) fn of_tool(name: &str) -> String {
 
 /// `name` as Python would read it, and not too long.
 fn base(name: &str) -> String {
+    if name.is_ascii() {
+        let kept = name.chars().filter(|c| unicode_ident::is_xid_continue(*c));
+        return kept.take(MAX_UNITS).collect();
+    }
     let mut units = 0;
     let fits = move |c: &char| {
         units += c.len_utf16();
@@ -86,10 +96,11 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    pub(super) fn new() -> Self {
-        let own = ["Tools", "ToolCallError"];
+    /// With the names of `methods`, which would hide classes likewise.
+    pub(super) fn new<'n>(methods: impl Iterator<Item = &'n str>) -> Self {
+        let own = ["Tools", "ToolCallError"].into_iter();
         Self {
-            names: own.map(str::to_owned).into(),
+            names: own.chain(methods).map(str::to_owned).collect(),
             next: HashMap::new(),
         }
     }

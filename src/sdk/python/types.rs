@@ -15,7 +15,6 @@ pub(super) struct Used {
     pub(super) any: bool,
     pub(super) literal: bool,
     pub(super) not_required: bool,
-    pub(super) typed_dict: bool,
 }
 
 /// What becomes of an object with fields.

@@ -127,10 +127,10 @@ impl<'a> Reader<'a> {
         let chain = open.chain;
         self.shapes[open.at] = match types.as_slice() {
             [] if Self::is_object(schema) => self.object(schema, chain)?,
-            [] if schema.contains_key("items") => self.list(schema, chain)?,
+            [] if schema.contains_key("items") => self.list(schema, chain),
             [] => Shape::Any,
             [Type::Object] => self.object(schema, chain)?,
-            [Type::Array] => self.list(schema, chain)?,
+            [Type::Array] => self.list(schema, chain),
             [Type::Null] => Shape::Null,
             [Type::Boolean] => Shape::Boolean,
             [Type::Integer] => Shape::Integer,
@@ -197,26 +197,18 @@ impl<'a> Reader<'a> {
             // What patterns allow is allowed beside what is closed.
             Some(Value::Bool(false)) if !schema.contains_key("patternProperties") => Rest::Nothing,
             None | Some(Value::Bool(_)) => Rest::Anything,
-            Some(schema @ Value::Object(map)) if !map.is_empty() => {
-                Rest::Of(self.add(schema, chain, None))
-            }
-            Some(Value::Object(_)) => Rest::Anything,
+            Some(schema @ Value::Object(_)) => Rest::Of(self.add(schema, chain, None)),
             Some(_) => return Err(Unreadable),
         };
         Ok(Shape::Object(Object { fields, rest }))
     }
 
-    fn list(
-        &mut self,
-        schema: &'a Map<String, Value>,
-        chain: usize,
-    ) -> Result<Shape<'a>, Unreadable> {
-        match schema.get("items") {
-            // The first places may be of other types.
-            _ if schema.contains_key("prefixItems") => Ok(Shape::List(None)),
-            None | Some(Value::Array(_)) => Ok(Shape::List(None)),
-            Some(items) => Ok(Shape::List(Some(self.add(items, chain, None)))),
-        }
+    fn list(&mut self, schema: &'a Map<String, Value>, chain: usize) -> Shape<'a> {
+        // The first places may be of other types than those after them.
+        let items = schema
+            .get("items")
+            .filter(|items| !items.is_array() && !schema.contains_key("prefixItems"));
+        Shape::List(items.map(|items| self.add(items, chain, None)))
     }
 
     fn add(&mut self, schema: &'a Value, chain: usize, only: Option<Type>) -> usize {
