@@ -149,6 +149,8 @@ mod base64;
 mod blocks;
 mod config;
 mod content;
+#[cfg(feature = "code")]
+mod dispatch;
 mod future;
 mod local;
 mod media;

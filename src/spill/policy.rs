@@ -22,7 +22,7 @@ pub(super) type Owner = dyn Fn(&CallView) -> Option<String> + Send + Sync;
 #[derive(Clone)]
 pub struct SpillPolicy {
     pub(super) slot: SpillSlot,
-    cap: Option<usize>,
+    pub(super) cap: Option<usize>,
     budgets: Option<BlockBudgets>,
     pub(super) owner: Arc<Owner>,
     exempt: Arc<[String]>,

@@ -19,7 +19,7 @@ pub(super) const AFTER_CANCELLATION: Duration = Duration::from_secs(1);
 
 /// So much of a store's error and of a call's own words is logged, in
 /// characters.
-const SHOWN: usize = 500;
+pub(super) const SHOWN: usize = 500;
 
 /// Why something was not stored.
 #[derive(Debug, thiserror::Error)]
