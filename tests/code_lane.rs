@@ -438,7 +438,8 @@ async fn a_commit_in_progress_is_waited_for_and_aborted() {
         wanted,
         "the nested success became an aborted failure"
     );
-    let answer = answer.lock().unwrap().take().unwrap().await;
+    let left = answer.lock().unwrap().take().unwrap();
+    let answer = left.await;
     let says = "run_code run is over (run_code settled); echo result discarded";
     assert_eq!(answer.unwrap_err(), says);
 }
@@ -484,15 +485,13 @@ async fn whatever_ends_a_run_its_calls_come_to_rest_before_the_result() {
     }
 }
 
-fn aborts(run: Run) -> impl Future<Output = RunOutcome> + Send {
-    async move {
-        let live = run.call("write", json!({"n": 1, "ms": 10_000}));
-        let queued = run.call("write", json!({"n": 2}));
-        let calls = join_all([live, queued]);
-        tokio::select! {
-            () = run.cancelled() => RunOutcome::failed(vec![], RunFailureKind::Abort, "aborted"),
-            _ = calls => ended(),
-        }
+async fn aborts(run: Run) -> RunOutcome {
+    let live = run.call("write", json!({"n": 1, "ms": 10_000}));
+    let queued = run.call("write", json!({"n": 2}));
+    let calls = join_all([live, queued]);
+    tokio::select! {
+        () = run.cancelled() => RunOutcome::failed(vec![], RunFailureKind::Abort, "aborted"),
+        _ = calls => ended(),
     }
 }
 

@@ -127,17 +127,22 @@ impl<W: Write> Shown<W> {
                 content: Some(&result.content),
                 ..line("result", &view)
             }),
-            Body::Call(call) => self.call(call.clone(), view.card),
-            Body::DispatchStart(call) => self.call(call.as_call(), view.card),
+            Body::Call(call) => {
+                self.call(call.clone(), view.card);
+                Ok(())
+            }
+            Body::DispatchStart(call) => {
+                self.call(call.as_call(), view.card);
+                Ok(())
+            }
             Body::Result(result) => self.result(result, view.card),
             Body::Dispatch(result) => self.result(&result.as_result(), view.card),
             _ => Ok(()),
         }
     }
 
-    fn call(&mut self, call: CallRecord, card: Option<Card>) -> io::Result<()> {
+    fn call(&mut self, call: CallRecord, card: Option<Card>) {
         self.open.insert(call.call, (call, card));
-        Ok(())
     }
 
     fn result(&mut self, result: &ResultRecord, card: Option<Card>) -> io::Result<()> {

@@ -1,5 +1,7 @@
 //! What a model reads of a program's end.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Number, Value};
 
 /// Containers inside so many others are written on one line: indentation
@@ -51,23 +53,20 @@ pub fn rendered(value: &Value) -> String {
         let Some(innermost) = open.last_mut() else {
             return out;
         };
-        match innermost.next() {
-            Some((name, item, first)) => {
-                if !first {
-                    out.push(',');
-                }
-                line(&mut out, depth, depth);
-                if let Some(name) = name {
-                    out.push_str(&Value::from(name).to_string());
-                    out.push_str(if depth <= PRETTY { ": " } else { ":" });
-                }
-                next = Some(item);
+        if let Some((name, item, first)) = innermost.next() {
+            if !first {
+                out.push(',');
             }
-            None => {
-                line(&mut out, depth, depth - 1);
-                out.push(innermost.end());
-                open.pop();
+            line(&mut out, depth, depth);
+            if let Some(name) = name {
+                out.push_str(&Value::from(name).to_string());
+                out.push_str(if depth <= PRETTY { ": " } else { ":" });
             }
+            next = Some(item);
+        } else {
+            line(&mut out, depth, depth - 1);
+            out.push(innermost.end());
+            open.pop();
         }
     }
 }
@@ -83,7 +82,8 @@ fn line(out: &mut String, depth: usize, indent: usize) {
 fn number(number: &Number, out: &mut String) {
     match number.as_f64() {
         Some(float) if number.is_f64() && float.is_finite() && float.fract() == 0.0 => {
-            out.push_str(&format!("{float:.0}"));
+            // Writing to a string cannot fail.
+            let _ = write!(out, "{float:.0}");
         }
         _ => out.push_str(&number.to_string()),
     }

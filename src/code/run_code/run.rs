@@ -1,5 +1,6 @@
 //! The body of `run_code`.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -97,7 +98,8 @@ fn failed(failure: &RunFailure, logs: &[String], finished: usize) -> BoxError {
         text.push_str(&logs.join("\n"));
     }
     if finished > 0 {
-        text.push_str(&format!("\nTool calls finished before: {finished}"));
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\nTool calls finished before: {finished}");
     }
     CodedError::new("CodeRunFailedError", codes::CODE_RUN_FAILED, text).into()
 }
