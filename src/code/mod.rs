@@ -9,14 +9,20 @@
 //! Nothing here decides whether a call may run. The functions that are bound
 //! do: those of the tool `run_code` send every call through the pipeline.
 
+mod budgets;
+#[cfg(all(feature = "code-child", target_os = "linux"))]
+pub mod child;
 pub mod ledger;
 mod misuse;
 mod outcome;
 pub mod protocol;
+#[cfg(all(feature = "code-python", target_os = "linux"))]
+pub mod python;
 mod request;
 pub mod reserved;
 mod runtime;
 
+pub use self::budgets::{BudgetError, Budgets};
 pub use self::misuse::Misuse;
 pub use self::outcome::{RunFailure, RunFailureKind, RunOutcome};
 pub use self::request::{
