@@ -26,6 +26,7 @@ def _start():
     # What asyncio asks for, no program can use here or it costs too much to
     # load before a program wants it; a program that does gets the real one.
     stubs = {name: Stub(name) for name in ("ssl", "subprocess", "logging")}
+    stubs["subprocess"].Popen = refused
     sys.modules.update(stubs)
     import asyncio
 
@@ -51,6 +52,10 @@ class Stub(type(sys)):
 
     def __mro_entries__(self, _):
         return (object,)
+
+
+def refused(*_, **__):
+    raise PermissionError("programs start no processes")
 
 
 MAX_DEPTH = 128
@@ -86,6 +91,7 @@ REFUSED = (
     "webbrowser.",
 )
 # What it may do only where the interpreter's own files are, and only to read.
+NOT_IMPORTED = ("_ctypes", "_posixsubprocess", "_testcapi", "ctypes")
 READING = ("open", "os.listdir", "os.scandir", "os.walk", "os.fwalk")
 CHANGING = (
     "os.chflags",
@@ -119,8 +125,10 @@ def string_bytes(text, controls):
 
 def cut(text, room, controls):
     """The longest beginning that takes `room` bytes as a JSON string."""
-    if len(text) > room:
-        text = text[: max(room, 0)]
+    # Quotes are two bytes, and no character is less than one.
+    text = text[: max(room - 2, 0)]
+    if string_bytes(text, controls) <= room:
+        return text
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -684,8 +692,9 @@ def confine(guest):
             raise PermissionError(f"programs may not do this: {event}")
         if event in READING and not own(args[0] if args else None):
             raise PermissionError(f"programs read no folders: {args!r}")
-        if event == "import" and args and args[0] in ("_posixsubprocess", "_ctypes", "ctypes"):
-            raise ImportError(f"programs may not import {args[0]}")
+        if event == "import" and isinstance(args[0], str):
+            if args[0].rpartition(".")[2] in NOT_IMPORTED:
+                raise ImportError(f"programs may not import {args[0]}")
 
     sys.addaudithook(hook)
 
