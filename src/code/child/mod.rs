@@ -23,6 +23,8 @@
 //! leaves the group (`setsid`) outlives the run without a sandbox.
 
 mod calls;
+mod end;
+mod frames;
 mod input;
 mod launcher;
 mod limits;
