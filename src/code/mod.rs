@@ -82,16 +82,26 @@
 //! # Ok(()) }
 //! ```
 
+mod budgets;
+#[cfg(all(feature = "code-child", target_os = "linux"))]
+pub mod child;
 mod config;
+#[cfg(feature = "testing")]
+pub mod conformance;
+pub mod ledger;
 mod misuse;
 mod outcome;
 mod presentation;
+pub mod protocol;
+#[cfg(all(feature = "code-python", target_os = "linux"))]
+pub mod python;
 mod request;
 pub mod reserved;
 mod run_code;
 mod runtime;
 mod slot;
 
+pub use self::budgets::{BudgetError, Budgets};
 pub use self::config::{CodeConfig, CodeConfigError};
 pub use self::misuse::Misuse;
 pub use self::outcome::{RunFailure, RunFailureKind, RunOutcome};
