@@ -3,6 +3,7 @@
 mod agent;
 mod bash;
 mod budget;
+mod code;
 mod command;
 mod grants;
 #[cfg(unix)]
@@ -74,6 +75,7 @@ struct Written {
     repeat: Option<repeat::Repeat>,
     hooks: Option<hooks::Hooks>,
     spill: Option<spill::Table>,
+    code: Option<code::Code>,
     /// What is allowed in advance, for more than one call.
     #[serde(default)]
     #[schemars(extend("default" = []))]

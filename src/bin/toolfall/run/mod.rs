@@ -59,6 +59,15 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let rules = rules(&config, presets.is_some(), args.replay)?;
     let log = log_path(&args, &config);
     let spill = config.spill(args.root.as_deref(), &log)?;
+    if let Some(code) = config.code()? {
+        let attached = code.attach(host.registry());
+        attached
+            .map_err(|error| Error::own("programs cannot be run", &error))?
+            .keep();
+        if let Some(registered) = spill.register_log(code.log_copies()) {
+            registered.keep();
+        }
+    }
     let (policies, notes) = Policies::new(&config, &log, args.replay)?;
     let interrupt = Interrupt::default().listen()?;
     if args.files.is_empty() && !args.quiet && std::io::stdin().is_terminal() {
