@@ -696,6 +696,27 @@ fn a_slot_has_one_runtime() {
     assert_eq!(slot.language().as_deref(), Some("python"));
 }
 
+/// An open scope takes its presentation with it.
+#[test]
+fn a_host_presents_by_scope() {
+    let host = toolfall::host::Host::over(tools());
+    let slot = RuntimeSlot::new();
+    slot.mount(idle()).unwrap().keep();
+    let mode = CodeMode::new(slot, CodeConfig::default());
+    mode.attach(host.registry()).unwrap().keep();
+    let preset = host.open("preset");
+    preset.present(Presentation::Code).unwrap().keep();
+    let agent = preset.open("agent");
+    let told = told(host.registry(), Some(agent.scope()));
+    assert_eq!(names(&told), ["run_code"]);
+    let scope = agent.scope().clone();
+    drop(preset);
+    assert_eq!(
+        host.registry().presentation(Some(&scope)),
+        Presentation::Native
+    );
+}
+
 /// Presentations come and go while calls run: no call falls between.
 #[tokio::test]
 async fn a_call_sees_one_presentation() {

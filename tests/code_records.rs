@@ -731,3 +731,26 @@ async fn policies_that_wait_lose_no_record() {
     assert_eq!(check(&records), []);
     assert_eq!(ends(&records).len(), 2);
 }
+
+/// A listener that never answers holds the run no longer than the caller does.
+#[tokio::test(start_paused = true)]
+async fn a_listener_that_hangs_ends_with_the_outer_call() {
+    let run = recorded([echo("read")], calls("read", &[json!({"n": 1})]));
+    let copies = run.coded.mode.log_copies();
+    copies
+        .register(|_: Dispatched, _: Next<_, _>| {
+            std::future::pending::<Option<Vec<ContentBlock>>>()
+        })
+        .keep();
+    let cancel = CancellationToken::new();
+    let mut running = Box::pin(run.run(run_code_by(cancel.clone())));
+    let waited = tokio::time::timeout(Duration::from_secs(60), &mut running).await;
+    assert!(waited.is_err(), "the copy is waited for");
+    cancel.cancel();
+    let ended = tokio::time::timeout(Duration::from_secs(5), &mut running).await;
+    assert_eq!(ended.unwrap().code(), Some(codes::ABORTED));
+    assert_eq!(
+        ends(&run.records())[0].content,
+        [ContentBlock::text(r#"{"n":1}"#)]
+    );
+}

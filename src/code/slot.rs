@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use toolfall_layers::panic::catch;
+
 use super::CodeRuntime;
 
 /// A place for one runtime, which comes and goes while calls run.
@@ -93,12 +95,19 @@ impl RuntimeSlot {
 
     /// What the runtime that is there calls its language.
     pub fn language(&self) -> Option<String> {
-        Some(self.current().ok()?.language().to_owned())
+        self.described(|runtime| runtime.language().to_owned())
     }
 
     /// What the runtime that is there says of its isolation.
     pub fn isolation(&self) -> Option<String> {
-        Some(self.current().ok()?.isolation().to_owned())
+        self.described(|runtime| runtime.isolation().to_owned())
+    }
+
+    /// A runtime that panics where it is to describe itself says nothing: it
+    /// is asked on the way of every call.
+    fn described(&self, describe: impl FnOnce(&dyn CodeRuntime) -> String) -> Option<String> {
+        let runtime = self.current().ok()?;
+        catch(|| describe(&*runtime)).ok()
     }
 
     /// The runtime that is there; it stays while it is held.

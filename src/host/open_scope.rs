@@ -9,7 +9,9 @@ use toolfall_layers::policy::IntoAnswer;
 
 use super::Host;
 use crate::policy::{ListenerRegistration, Next};
-use crate::registry::{Filter, RegisterError, Registration, RestrictError};
+use crate::registry::{
+    Filter, PresentError, Presentation, RegisterError, Registration, RestrictError,
+};
 use crate::{
     CallView, Decision, Guard, GuardRegistration, Observer, PostDecision, PostRequest, Scope,
     ToolDef,
@@ -70,6 +72,16 @@ impl OpenScope {
     /// [`RestrictError`], and nothing changes.
     pub fn restrict(&self, filter: &Filter) -> Result<Registration, RestrictError> {
         self.host.registry.restrict(&self.scope, filter)
+    }
+
+    /// Says how the tools are presented to the models of this scope, see
+    /// [`Registry::present`](crate::Registry::present).
+    ///
+    /// # Errors
+    ///
+    /// [`PresentError`], and nothing changes.
+    pub fn present(&self, presentation: Presentation) -> Result<Registration, PresentError> {
+        self.host.registry.present(&self.scope, presentation)
     }
 
     /// Adds a guard, evaluated after those of the host and of the scopes that

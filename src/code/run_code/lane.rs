@@ -5,9 +5,11 @@ use std::num::NonZeroUsize;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Either, select};
 use futures_util::stream::{FuturesUnordered, Stream as _};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use toolfall_layers::panic::display;
 use toolfall_layers::policy::{Answer, Policy as _};
@@ -15,10 +17,15 @@ use toolfall_layers::policy::{Answer, Policy as _};
 use super::dispatched::{Dispatched, LogCopies};
 use super::gate::Gate;
 use super::sub_calls::SubCalls;
+use crate::policy::Contained;
 use crate::scheduler::{Batch, BatchEvent, Committed, Scheduler, Submitter};
 use crate::session::LogCopy;
 use crate::tool::Entry;
 use crate::{BoxError, ContentBlock, ContextMessage, ContextSource, Registry, ToolContext};
+
+/// So long listeners may go on with copies for the log after the call that
+/// runs the program was cancelled.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// So many calls may wait between the queue of the program and the scheduler.
 const ROOM: usize = 32;
@@ -103,7 +110,18 @@ impl Lane {
         .await;
         let finished = self.finished;
         self.close();
-        poll_fn(|cx| self.poll_calls(cx)).await;
+        let outer = self.ctx.cancellation().clone();
+        let patience = pin!(Contained::new(async move {
+            outer.cancelled().await;
+            sleep(PATIENCE).await;
+        }));
+        let rest = select(poll_fn(|cx| self.poll_calls(cx)), patience).await;
+        if let Either::Right(_) = rest {
+            // Dropping a copy writes the record as it is. Calls are waited
+            // for, whatever they do.
+            self.copies.clear();
+            poll_fn(|cx| self.poll_calls(cx)).await;
+        }
         (ended, finished)
     }
 
