@@ -19,6 +19,7 @@ use std::time::Duration;
 use toolfall::host::Host;
 use toolfall::policy::RuleList;
 use toolfall::session::{Options, Recovery, SessionLog, SessionRecorder, SyncPolicy};
+use toolfall::spill::SpillPolicy;
 use toolfall::{Scheduler, TimeoutLayer};
 
 use self::agents::{Agents, known_agents};
@@ -59,15 +60,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let rules = rules(&config, presets.is_some(), args.replay)?;
     let log = log_path(&args, &config);
     let spill = config.spill(args.root.as_deref(), &log)?;
-    if let Some(code) = config.code()? {
-        let attached = code.attach(host.registry());
-        attached
-            .map_err(|error| Error::own("programs cannot be run", &error))?
-            .keep();
-        if let Some(registered) = spill.register_log(code.log_copies()) {
-            registered.keep();
-        }
-    }
+    programs(&config, &host, &spill)?;
     let (policies, notes) = Policies::new(&config, &log, args.replay)?;
     let interrupt = Interrupt::default().listen()?;
     if args.files.is_empty() && !args.quiet && std::io::stdin().is_terminal() {
@@ -168,6 +161,21 @@ fn rules(config: &Config, presets: bool, replay: bool) -> Result<Option<RuleList
         None if !presets => default_rules(replay).map(Some),
         rules => Ok(rules),
     }
+}
+
+/// Lets the model run programs, if the file says so.
+fn programs(config: &Config, host: &Host, spill: &SpillPolicy) -> Result<(), Error> {
+    let Some(code) = config.code()? else {
+        return Ok(());
+    };
+    let attached = code.attach(host.registry());
+    attached
+        .map_err(|error| Error::own("programs cannot be run", &error))?
+        .keep();
+    if let Some(registered) = spill.register_log(code.log_copies()) {
+        registered.keep();
+    }
+    Ok(())
 }
 
 fn form(args: &Run) -> Form {
