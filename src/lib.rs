@@ -70,6 +70,8 @@ pub mod replay;
 pub mod retain;
 pub mod scheduler;
 pub mod schema;
+#[cfg(feature = "code")]
+pub mod sdk;
 pub mod session;
 pub mod spill;
 pub mod tool;

@@ -194,7 +194,7 @@ impl<'a> Expansion<'a> {
 }
 
 /// A pointer in a fragment, its percent escapes undone where they make text.
-pub(super) fn unescaped(fragment: &str) -> String {
+pub(crate) fn unescaped(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

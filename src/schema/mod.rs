@@ -21,6 +21,8 @@ mod words;
 
 use serde_json::{Map, Value};
 
+#[cfg(feature = "code")]
+pub(crate) use self::expansion::unescaped;
 pub use self::refusal::SchemaError;
 pub use self::unknown::{UnknownKeyword, unknown_keywords};
 use self::violation::Root;

@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Show the calls of a session log and their results again.
     Show(Show),
+    /// Print the tools as TypeScript or Python, as who writes programs is told of them.
+    Sdk(Sdk),
     /// Print the JSON Schema of toolfall.toml, for editors and other checks.
     ConfigSchema,
 }
@@ -142,4 +144,53 @@ pub(crate) struct Show {
     /// Print JSON Lines, with the cards in them.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `toolfall sdk`.
+#[derive(Debug, Parser)]
+#[command(after_help = "\
+The tools are those that `run` would have: of [files], [bash], [[command]] and [[replay]], without \
+what is hidden from the agent. Nothing runs.
+
+Exit status: 0 when the text was printed, 1 when it could not be written, 2 on bad input.")]
+pub(crate) struct Sdk {
+    /// The language of the programs.
+    #[arg(long, value_name = "LANGUAGE", default_value = "typescript")]
+    pub(crate) language: Language,
+
+    /// The configuration [default: toolfall.toml here].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// The agent that is told; an [[agent]] of the configuration.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+
+    /// The folder that the file tools are confined to, instead of the configuration's.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+
+    /// Print the declarations alone, as a source file.
+    #[arg(long)]
+    pub(crate) declarations: bool,
+}
+
+/// The language of programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// TypeScript.
+    #[value(name = "typescript", alias = "ts")]
+    TypeScript,
+    /// Python.
+    #[value(name = "python", alias = "py")]
+    Python,
+}
+
+impl From<Language> for toolfall::sdk::Language {
+    fn from(language: Language) -> Self {
+        match language {
+            Language::TypeScript => Self::TypeScript,
+            Language::Python => Self::Python,
+        }
+    }
 }

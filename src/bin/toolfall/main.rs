@@ -1,6 +1,6 @@
 //! `toolfall`: runs batches of tool calls through the pipeline, checks the
 //! logs that this leaves, shows them again, and prints the schema of its
-//! configuration.
+//! configuration and how its tools are declared to who writes programs.
 //!
 //! # Exit status
 //!
@@ -22,6 +22,7 @@ mod prompt;
 mod render;
 mod run;
 mod screen;
+mod sdk;
 mod show;
 
 use std::process::ExitCode;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Run(args) => on_runtime(args),
         Command::Check(args) => check::check(&args),
         Command::Show(args) => show::show(&args),
+        Command::Sdk(args) => sdk::sdk(&args),
         Command::ConfigSchema => config_schema(),
     };
     match done {

@@ -4,7 +4,6 @@ use toolfall::host::{Host, OpenScope};
 use toolfall::policy::RuleList;
 use toolfall::{Registration, Registry, Scope};
 
-use crate::args::Run;
 use crate::config::{Agent, Config};
 use crate::error::{Error, chain};
 use crate::input;
@@ -13,13 +12,13 @@ use crate::input;
 const ROOT: &str = "toolfall";
 
 /// The agents that batches may name.
-pub(super) fn known_agents(config: &Config, args: &Run) -> Result<input::Agents, Error> {
+pub(super) fn known_agents(config: &Config, agent: Option<&str>) -> Result<input::Agents, Error> {
     let names = config.agents()?.into_iter().map(|agent| agent.name);
     let known = input::Agents {
         names: names.collect(),
-        otherwise: args.agent.clone(),
+        otherwise: agent.map(str::to_owned),
     };
-    if let Some(name) = &args.agent {
+    if let Some(name) = agent {
         known
             .check(name)
             .map_err(|message| Error::input(format!("--agent: {message}")))?;

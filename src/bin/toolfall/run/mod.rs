@@ -7,6 +7,7 @@ mod decide;
 mod noted;
 mod policies;
 mod queue;
+mod visible;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -26,6 +27,7 @@ use self::batches::Runner;
 use self::decide::Decide;
 use self::policies::Policies;
 use self::queue::Queue;
+pub(crate) use self::visible::visible;
 use crate::args::{Approve, Run};
 use crate::config::{Config, Sync, default_rules};
 use crate::error::{Error, log_error};
@@ -42,7 +44,11 @@ const NOTE: usize = 500;
 /// Runs everything, and says with which status the program ends.
 pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let config = Config::find(args.config.as_deref(), &args.files)?;
-    let queue = Queue::open(&args.files, Arc::new(known_agents(&config, &args)?)).await?;
+    let queue = Queue::open(
+        &args.files,
+        Arc::new(known_agents(&config, args.agent.as_deref())?),
+    )
+    .await?;
     let host = Host::new();
     let tools = config.register(host.registry(), args.root.as_deref(), args.replay)?;
     if tools.is_empty() && !args.replay {
