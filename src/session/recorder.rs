@@ -4,17 +4,20 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future as _;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
+
+use toolfall_layers::panic::catch;
 
 use super::log::Appended;
 use super::{
     CallRecord, ContextRecord, ErrorRecord, LogError, ResultRecord, SessionLog, StartedRecord,
 };
 use crate::policy::grants::GrantedBy;
+use crate::redaction::{REDACTED, Redaction, ShownResult};
 use crate::scheduler::Journal;
 use crate::{
-    BoxError, CallRequest, CallView, ContextMessage, ExecutionToken, FailureKind, Recorded,
+    BoxError, CallRequest, CallView, ContentBlock, ContextMessage, ExecutionToken, FailureKind, Recorded,
     Recorder, ToolResult,
 };
 
@@ -44,6 +47,8 @@ use crate::{
 /// ```
 pub struct SessionRecorder {
     log: SessionLog,
+    /// What is hidden of records that belong to no call of a stack.
+    redaction: Option<Arc<dyn Redaction>>,
     /// The ordinals of the calls that have no result yet, with their root's.
     open: Mutex<HashMap<ExecutionToken, Place>>,
 }
@@ -59,8 +64,17 @@ impl SessionRecorder {
     pub fn new(log: SessionLog) -> Self {
         Self {
             log,
+            redaction: None,
             open: Mutex::default(),
         }
+    }
+
+    /// Hides what `redaction` says where there is no pipeline to do so
+    /// ([`PipelineBuilder::redact`](crate::PipelineBuilder::redact)): of calls
+    /// that a batch never began, and of messages for the model.
+    pub fn redact(mut self, redaction: impl Redaction) -> Self {
+        self.redaction = Some(Arc::new(redaction));
+        self
     }
 
     /// The log.
@@ -84,12 +98,25 @@ impl SessionRecorder {
                 call: None,
                 id: context.id.clone(),
                 role: "user".to_owned(),
-                content: context.content.clone(),
+                content: self.shown(&context.content),
                 source: serde_json::to_value(&context.source).ok(),
                 metadata: context.meta.clone(),
             })?;
         }
         Ok(())
+    }
+
+    /// The content of a message as the log keeps it.
+    fn shown(&self, content: &[ContentBlock]) -> Vec<ContentBlock> {
+        let mut shown = ShownResult::default();
+        shown.content = content.to_vec();
+        if let Some(redaction) = &self.redaction {
+            let hidden = catch(|| redaction.result("", None, &mut shown));
+            if hidden.is_err() {
+                shown.content = vec![ContentBlock::text(REDACTED)];
+            }
+        }
+        shown.content
     }
 
     fn place(&self, token: ExecutionToken) -> Option<Place> {
@@ -102,11 +129,14 @@ impl Recorder for SessionRecorder {
     fn call(&self, view: &CallView) -> Recorded {
         let call = self.log.new_call();
         let outer = view.parent().and_then(|parent| self.place(parent));
+        let arguments = view.shown_arguments();
+        let redacted = arguments != view.raw_arguments();
         let appended = self.log.append(CallRecord {
             call,
             id: view.id().as_str().to_owned(),
             name: view.name().to_owned(),
-            arguments: view.raw_arguments().to_owned(),
+            arguments: arguments.into_owned(),
+            redacted,
             root: outer.map(|outer| outer.root),
             parent: outer.map(|outer| outer.call),
             agent: view.scope().map(|scope| scope.name().to_owned()),
@@ -138,7 +168,9 @@ impl Recorder for SessionRecorder {
         };
         // A call whose record could not be written has no result record.
         if let Some(Place { call, .. }) = place {
-            let mut record = record_of(call, view.id().as_str(), result);
+            let shown = view.shown_result(result);
+            let shown = shown.unwrap_or_else(|| ShownResult::of(result));
+            let mut record = record_of(call, view.id().as_str(), result, shown);
             (record.allowed_by, record.granted_by) = let_through(view, result);
             self.log.append(record)?;
         }
@@ -149,17 +181,34 @@ impl Recorder for SessionRecorder {
 impl Journal for SessionRecorder {
     fn not_started(&self, request: &CallRequest, result: &ToolResult) -> Result<(), BoxError> {
         let call = self.log.new_call();
+        let mut arguments = request.shown_arguments().into_owned();
+        let mut shown = request
+            .shown_result(result)
+            .unwrap_or_else(|| ShownResult::of(result));
+        if let Some(redaction) = &self.redaction {
+            let hidden = catch(|| {
+                redaction.result(request.raw_arguments(), None, &mut shown);
+                redaction.arguments(&arguments)
+            });
+            match hidden {
+                Ok(None) => {}
+                Ok(Some(hidden)) => arguments = hidden,
+                Err(panic) => return Err(panic.into()),
+            }
+        }
+        let redacted = arguments != request.raw_arguments();
         self.log.append(CallRecord {
             call,
             id: request.id().as_str().to_owned(),
             name: request.name().to_owned(),
-            arguments: request.raw_arguments().to_owned(),
+            arguments,
+            redacted,
             agent: request.scope().map(|scope| scope.name().to_owned()),
             synthetic: true,
             ..CallRecord::default()
         })?;
         self.log
-            .append(record_of(call, request.id().as_str(), result))?;
+            .append(record_of(call, request.id().as_str(), result, shown))?;
         Ok(())
     }
 }
@@ -194,14 +243,19 @@ fn synced(appended: Result<Appended, LogError>) -> Recorded {
     }
 }
 
-fn record_of(call: u64, id: &str, result: &ToolResult) -> ResultRecord {
+fn record_of(
+    call: u64,
+    id: &str,
+    result: &ToolResult,
+    shown: ShownResult,
+) -> ResultRecord {
     ResultRecord {
         call,
         id: id.to_owned(),
         is_error: result.is_error(),
-        content: result.content().to_vec(),
-        error: result.message().map(|message| ErrorRecord {
-            message: message.to_owned(),
+        content: shown.content,
+        error: shown.message.map(|message| ErrorRecord {
+            message,
             name: result.info().map(|info| info.name().to_owned()),
             code: result.code().map(ToOwned::to_owned),
         }),
@@ -210,7 +264,7 @@ fn record_of(call: u64, id: &str, result: &ToolResult) -> ResultRecord {
         decided_by: result.decided_by().map(ToString::to_string),
         allowed_by: Vec::new(),
         granted_by: Vec::new(),
-        meta: result.meta().cloned(),
+        meta: shown.meta,
         synthetic: result.is_synthetic(),
         interrupted: false,
         concludes_turn: result.concludes_turn(),

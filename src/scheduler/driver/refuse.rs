@@ -1,5 +1,6 @@
 //! Answering calls that never begin, and a batch that is lost.
 
+use toolfall_layers::Definition as _;
 use toolfall_layers::panic::{catch, display};
 
 use super::Driver;
@@ -29,7 +30,12 @@ impl<S: PipelineService> Driver<S> {
         Some(self.committed(id, name, result))
     }
 
-    fn never_begun(&self, request: CallRequest, outcome: ToolOutcome) -> ToolResult {
+    fn never_begun(&self, mut request: CallRequest, outcome: ToolOutcome) -> ToolResult {
+        // No stage will ask the tool what it hides.
+        let tool = self.registry.find(request.name(), request.scope());
+        if let Some(redaction) = tool.and_then(|tool| tool.redaction()) {
+            request = request.with_redaction(redaction);
+        }
         let result = ToolResult::not_started(outcome);
         if let Some(journal) = &self.journal {
             let recorded = catch(|| journal.not_started(&request, &result));
@@ -39,6 +45,7 @@ impl<S: PipelineService> Driver<S> {
                 Err(panic) => Some(display(&panic)),
             };
             if let Some(message) = failed {
+                let message = request.shown_text(&message);
                 tracing::warn!(
                     "tool \"{}\" ({}): the journal failed: {message}",
                     request.name(),
