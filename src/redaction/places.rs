@@ -127,11 +127,6 @@ impl SecretPlaces {
             Vec::new()
         }
     }
-
-    /// Whether the arguments have a place that is hidden.
-    pub(crate) fn hides_arguments(&self) -> bool {
-        !self.arguments.is_empty()
-    }
 }
 
 /// What stands in JSON for what is hidden.

@@ -1,10 +1,10 @@
 //! The session log as the pipeline's recorder and the scheduler's journal.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::Future as _;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use toolfall_layers::panic::catch;
@@ -49,8 +49,26 @@ pub struct SessionRecorder {
     log: SessionLog,
     /// What is hidden of records that belong to no call of a stack.
     redaction: Option<Arc<dyn Redaction>>,
+    /// Messages that are not delivered yet and of which something is hidden.
+    hidden: Mutex<VecDeque<HiddenContext>>,
     /// The ordinals of the calls that have no result yet, with their root's.
     open: Mutex<HashMap<ExecutionToken, Place>>,
+}
+
+/// So many undelivered messages with something hidden are kept.
+const MOST_HIDDEN: usize = 1024;
+
+/// What is to be seen of a message.
+struct HiddenContext {
+    id: Option<String>,
+    content: Vec<ContentBlock>,
+    shown: Vec<ContentBlock>,
+}
+
+impl HiddenContext {
+    fn is_of(&self, context: &ContextMessage) -> bool {
+        self.id == context.id && self.content == context.content
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -65,6 +83,7 @@ impl SessionRecorder {
         Self {
             log,
             redaction: None,
+            hidden: Mutex::default(),
             open: Mutex::default(),
         }
     }
@@ -93,12 +112,13 @@ impl SessionRecorder {
     ///
     /// The first message that could not be written.
     pub fn contexts(&self, contexts: &[ContextMessage]) -> Result<(), LogError> {
-        for context in contexts {
+        for (context, content) in contexts.iter().zip(self.shown_contexts(contexts)) {
+            self.hidden().retain(|hidden| !hidden.is_of(context));
             self.log.append(ContextRecord {
                 call: None,
                 id: context.id.clone(),
                 role: "user".to_owned(),
-                content: self.shown(&context.content),
+                content,
                 source: serde_json::to_value(&context.source).ok(),
                 metadata: context.meta.clone(),
             })?;
@@ -106,10 +126,19 @@ impl SessionRecorder {
         Ok(())
     }
 
-    /// The content of a message as the log keeps it.
-    fn shown(&self, content: &[ContentBlock]) -> Vec<ContentBlock> {
+    /// The contents of messages as people may see them, and as
+    /// [`contexts`](Self::contexts) records them: without what the calls that
+    /// left them hide. Ask before they are recorded.
+    pub fn shown_contexts(&self, contexts: &[ContextMessage]) -> Vec<Vec<ContentBlock>> {
+        contexts.iter().map(|context| self.shown(context)).collect()
+    }
+
+    fn shown(&self, context: &ContextMessage) -> Vec<ContentBlock> {
         let mut shown = ShownResult::default();
-        shown.content = content.to_vec();
+        let hidden = self.hidden();
+        let known = hidden.iter().find(|hidden| hidden.is_of(context));
+        shown.content = known.map_or_else(|| context.content.clone(), |it| it.shown.clone());
+        drop(hidden);
         if let Some(redaction) = &self.redaction {
             let hidden = catch(|| redaction.result("", None, &mut shown));
             if hidden.is_err() {
@@ -117,6 +146,33 @@ impl SessionRecorder {
             }
         }
         shown.content
+    }
+
+    fn hidden(&self) -> MutexGuard<'_, VecDeque<HiddenContext>> {
+        self.hidden.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what is to be seen of the messages that a call with secrets left:
+    /// when they are delivered, nobody knows the call any more.
+    fn hide_contexts(&self, view: &CallView, result: &ToolResult) {
+        if !view.has_redactions() {
+            return;
+        }
+        for context in result.contexts() {
+            let shown = view.shown_content(&context.content);
+            if shown != context.content {
+                let mut hidden = self.hidden();
+                // Whoever never delivers messages does not have them kept.
+                if hidden.len() >= MOST_HIDDEN {
+                    hidden.pop_front();
+                }
+                hidden.push_back(HiddenContext {
+                    id: context.id.clone(),
+                    content: context.content.clone(),
+                    shown,
+                });
+            }
+        }
     }
 
     fn place(&self, token: ExecutionToken) -> Option<Place> {
@@ -162,6 +218,7 @@ impl Recorder for SessionRecorder {
     }
 
     fn result(&self, view: &CallView, result: &ToolResult) -> Result<(), BoxError> {
+        self.hide_contexts(view, result);
         let place = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.remove(&view.token())

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use toolfall_layers::{Arguments, Redaction as _};
 
 use super::{ToolDef, ToolEntry};
@@ -117,7 +118,15 @@ impl ToolEntry {
         let violations = self.parameters.argument_violations(value);
         violations.iter().all(|violation| {
             let found = value.pointer(violation.pointer());
-            found.is_some_and(|found| found.to_string().contains(MASK))
+            // Of an object that holds a secret, what is missing is missing; but
+            // which of several schemas it fits may hang on the secret.
+            found.is_some_and(|found| match found {
+                Value::String(text) => !violation.pointer().is_empty() && text.contains(MASK),
+                found => {
+                    matches!(violation.keyword(), "anyOf" | "oneOf" | "not" | "$ref")
+                        && found.to_string().contains(MASK)
+                }
+            })
         })
     }
 

@@ -10,6 +10,7 @@ use super::state::CallState;
 use super::{CallId, ExecutionToken, Extensions, Scope};
 use crate::arguments::{Arguments, printable};
 use crate::catalog::Definition;
+use crate::content::ContentBlock;
 use crate::outcome::{Parts, ToolResult};
 use crate::redaction::{Redaction, ShownResult};
 
@@ -85,6 +86,20 @@ impl CallView {
     /// nothing to hide, and the result can be shown as it is.
     pub fn shown_result(&self, result: &ToolResult) -> Option<ShownResult> {
         self.shown_parts(result.parts())
+    }
+
+    /// What people may see of content that the call left beside its result.
+    pub fn shown_content(&self, content: &[ContentBlock]) -> Vec<ContentBlock> {
+        let content = content.to_vec();
+        let Some(redactions) = self.0.redactions() else {
+            return content;
+        };
+        let shown = ShownResult {
+            content,
+            ..ShownResult::default()
+        };
+        let shown = redactions.result(self.raw_arguments(), None, shown);
+        shown.content
     }
 
     /// As [`shown_result`](Self::shown_result), of an outcome on its way, too.

@@ -63,11 +63,11 @@ impl Prompt {
         // What was typed before the question is no answer to it.
         while poll(Duration::ZERO).unwrap_or(false) && read().is_ok() {}
         let mut events = EventStream::new();
-        let arguments = request.arguments().map_or("", |arguments| arguments.text());
+        let arguments = request.shown_arguments();
         let mut question = format!(
             "? {} {}\n",
             safe(request.tool(), 200),
-            safe(arguments, ARGUMENTS)
+            safe(&arguments, ARGUMENTS)
         );
         // Agents are scopes inside the one of the run.
         if let Some(agent) = request.scope().filter(|scope| scope.parent().is_some()) {

@@ -29,7 +29,9 @@ impl SecretShapes {
         changed.then_some(masked)
     }
 
-    fn judge(&self, post: &PostRequest) -> PostDecision {
+    /// What becomes of a result: masked, if it has a secret. For policies that
+    /// mask under conditions of their own.
+    pub fn review(&self, post: &PostRequest) -> PostDecision {
         let (call, outcome) = (post.call(), post.outcome());
         if call.parent().is_some() {
             return PostDecision::accept();
@@ -63,6 +65,6 @@ impl Policy<PostRequest, PostDecision> for SecretShapes {
     type Future = Ready<Result<PostDecision, BoxError>>;
 
     fn ask(&self, post: &PostRequest) -> Asked<PostDecision, Self::Future> {
-        Answer::Now(Ok(self.judge(post)))
+        Answer::Now(Ok(self.review(post)))
     }
 }

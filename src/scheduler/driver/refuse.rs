@@ -1,6 +1,5 @@
 //! Answering calls that never begin, and a batch that is lost.
 
-use toolfall_layers::Definition as _;
 use toolfall_layers::panic::{catch, display};
 
 use super::Driver;
@@ -32,8 +31,7 @@ impl<S: PipelineService> Driver<S> {
 
     fn never_begun(&self, mut request: CallRequest, outcome: ToolOutcome) -> ToolResult {
         // No stage will ask the tool what it hides.
-        let tool = self.registry.find(request.name(), request.scope());
-        if let Some(redaction) = tool.and_then(|tool| tool.redaction()) {
+        if let Some(redaction) = self.registry.redaction(request.name(), request.scope()) {
             request = request.with_redaction(redaction);
         }
         let result = ToolResult::not_started(outcome);

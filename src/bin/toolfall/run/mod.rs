@@ -18,7 +18,7 @@ use std::time::Duration;
 use toolfall::host::Host;
 use toolfall::policy::RuleList;
 use toolfall::session::{Options, Recovery, SessionLog, SessionRecorder, SyncPolicy};
-use toolfall::{Scheduler, TimeoutLayer};
+use toolfall::{PostDecision, PostRequest, Scheduler, TimeoutLayer};
 
 use self::agents::{Agents, known_agents};
 use self::asking::Asking;
@@ -51,6 +51,8 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let agents = Agents::open(&host, &config, args.replay)?;
     let presets = config.presets(args.preset.as_deref())?;
     let rules = rules(&config, presets.is_some(), args.replay)?;
+    let shapes = config.shapes()?;
+    let masks = shapes.clone().filter(|_| config.mask_results());
     let log = log_path(&args, &config);
     let (policies, notes) = Policies::new(&config, &log, args.replay)?;
     let interrupt = Interrupt::default().listen()?;
@@ -66,7 +68,11 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         }
     }
     let log = open_log(&log, &args, &config, &screen)?;
-    let recorder = Arc::new(SessionRecorder::new(log.clone()));
+    let mut recorder = SessionRecorder::new(log.clone());
+    if let Some(shapes) = &shapes {
+        recorder = recorder.redact(shapes.clone());
+    }
+    let recorder = Arc::new(recorder);
 
     let prompt = Prompt::new(screen.clone(), interrupt.clone());
     let asking = Asking::new(&config, presets, agents.root(), &recorder)?;
@@ -82,10 +88,18 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         host.guards().register(permission.guard()).keep();
     }
     let decide = Decide::new(rules, agents.rules(), asking.permission);
-    let pipeline = host
-        .pipeline()
+    let mut pipeline = host.pipeline();
+    if let Some(shapes) = &shapes {
+        pipeline = pipeline.redact(shapes.clone());
+    }
+    let pipeline = pipeline
         // Outside the hooks, so that it counts every outcome as it will be.
         .post_execute(policies.remind())
+        // Outside the hooks, so that what they say is masked as well.
+        .post_execute(move |post: &PostRequest| match &masks {
+            Some(shapes) => shapes.review(post),
+            None => PostDecision::accept(),
+        })
         .post_execute(policies.hooks_after())
         .decision_layer(policies.budgets.layer())
         .pre_decision(policies.hooks_before(never))
@@ -113,6 +127,8 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         ending: None,
         ended: None,
         agents,
+        config,
+        shapes,
         totals: Totals::default(),
         unrecorded: false,
         offered: HashMap::new(),
