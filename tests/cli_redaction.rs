@@ -17,7 +17,10 @@ fn log(place: &Place) -> String {
 }
 
 fn content(ran: &Ran, at: usize) -> String {
-    ran.results()[at]["content"][0]["text"].as_str().unwrap_or_default().to_owned()
+    ran.results()[at]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[test]
@@ -30,7 +33,12 @@ fn well_known_secrets_are_masked_unless_the_file_says_no() {
         let text = content(&ran, 0);
         assert!(text.contains(MASK) && !text.contains(TOKEN), "{text}");
         // The tool got what was sent; the row says what that was.
-        assert!(ran.results()[0]["arguments_json"].as_str().unwrap().contains(TOKEN));
+        assert!(
+            ran.results()[0]["arguments_json"]
+                .as_str()
+                .unwrap()
+                .contains(TOKEN)
+        );
         let log = log(&place);
         assert!(log.contains(MASK) && !log.contains(TOKEN), "{log}");
     }
@@ -53,13 +61,20 @@ fn a_tools_secrets_are_hidden_from_the_log_and_from_people() {
         "{ALLOW}[[redaction.tool]]\ntool = \"echo\"\narguments = [\"/token\", \"/headers/*\"]\n\
          results = [\"/recorded\"]\n"
     );
-    let calls = [json!({"to": "prod", "token": "correct-horse", "headers": {"a": "staple-battery"}})];
+    let calls =
+        [json!({"to": "prod", "token": "correct-horse", "headers": {"a": "staple-battery"}})];
     let place = Place::new();
     let ran = run(&place, &config, &[&calls], &[]);
-    assert!(content(&ran, 0).contains("correct-horse"), "the model's own words");
+    assert!(
+        content(&ran, 0).contains("correct-horse"),
+        "the model's own words"
+    );
     let log = log(&place);
     assert!(!log.contains("horse") && !log.contains("staple"), "{log}");
-    assert!(log.contains(r#"\"headers\":{\"a\":\"[redacted]\"}"#), "{log}");
+    assert!(
+        log.contains(r#"\"headers\":{\"a\":\"[redacted]\"}"#),
+        "{log}"
+    );
     assert!(log.contains(r#"\"recorded\":\"[redacted]\""#), "{log}");
 
     let human = Place::new();
@@ -67,9 +82,17 @@ fn a_tools_secrets_are_hidden_from_the_log_and_from_people() {
     human.write("b.jsonl", batches(&[&calls]));
     let ran = human.run(&["run", "b.jsonl", "--human"]);
     assert_eq!(ran.status, 0, "{}", ran.err);
-    assert!(ran.out.contains("[redacted]") && !ran.out.contains("horse"), "{}", ran.out);
+    assert!(
+        ran.out.contains("[redacted]") && !ran.out.contains("horse"),
+        "{}",
+        ran.out
+    );
     let shown = human.run(&["show", "toolfall-session.jsonl", "--json"]);
-    assert!(shown.out.contains("[redacted]") && !shown.out.contains("horse"), "{}", shown.out);
+    assert!(
+        shown.out.contains("[redacted]") && !shown.out.contains("horse"),
+        "{}",
+        shown.out
+    );
 }
 
 #[test]
@@ -98,15 +121,23 @@ fn a_pattern_of_ones_own_has_its_name_in_the_mask() {
     );
     let place = Place::new();
     let ran = run(&place, &config, &[&[json!({"n": "badge 123456"})]], &[]);
-    assert!(content(&ran, 0).contains("badge [redacted: badge]"), "{}", content(&ran, 0));
+    assert!(
+        content(&ran, 0).contains("badge [redacted: badge]"),
+        "{}",
+        content(&ran, 0)
+    );
     assert!(!log(&place).contains("123456"));
 }
 
 #[test]
 fn mistakes_are_refused_with_their_place() {
     for (table, line, said) in [
-        ("[redaction]\nknown = true\n", 4, "unknown field `known`"),
-        ("[[redaction.tool]]\ntool = \"echo\"\nsecret = []\n", 6, "unknown field `secret`"),
+        ("[redaction]\nknown = true\n", 5, "unknown field `known`"),
+        (
+            "[[redaction.tool]]\ntool = \"echo\"\nsecret = []\n",
+            6,
+            "unknown field `secret`",
+        ),
         (
             "[[redaction.tool]]\ntool = \"echo\"\narguments = [\"token\"]\n",
             6,
@@ -133,8 +164,15 @@ fn mistakes_are_refused_with_their_place() {
         place.write("b.jsonl", batches(&[&[json!({})]]));
         let ran = place.run(&["run", "b.jsonl"]);
         assert_eq!(ran.status, 2, "{}", ran.err);
-        assert!(ran.err.contains(&format!("toolfall.toml:{line}:")), "{line}: {}", ran.err);
+        assert!(
+            ran.err.contains(&format!("toolfall.toml:{line}:")),
+            "{line}: {}",
+            ran.err
+        );
         assert!(ran.err.contains(said), "{said}: {}", ran.err);
-        assert!(!place.path("toolfall-session.jsonl").exists(), "before anything is done");
+        assert!(
+            !place.path("toolfall-session.jsonl").exists(),
+            "before anything is done"
+        );
     }
 }

@@ -12,9 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use support::{any_object, registry, request};
 use tokio_util::sync::CancellationToken;
-use toolfall::approval::{
-    Answerers, BoundAnswer, ChannelApprover, SavedAnswers, SavedQuestion,
-};
+use toolfall::approval::{Answerers, BoundAnswer, ChannelApprover, SavedAnswers, SavedQuestion};
 use toolfall::card::{self, CallCard, GenericCall, GenericResult, Presented, ResultCard};
 use toolfall::layers::Redaction;
 use toolfall::redaction::{SecretPlaces, ShownResult};
@@ -39,9 +37,14 @@ fn token_schema() -> Value {
 
 /// A tool whose token is secret, and which says it again.
 fn deploy() -> ToolDef {
-    raw_tool("deploy", "", token_schema(), |args: Arguments, _| async move {
-        Ok::<_, BoxError>(json!(format!("used {}", args.value()["token"])))
-    })
+    raw_tool(
+        "deploy",
+        "",
+        token_schema(),
+        |args: Arguments, _| async move {
+            Ok::<_, BoxError>(json!(format!("used {}", args.value()["token"])))
+        },
+    )
     .secret_arguments(["/token"])
 }
 
@@ -102,21 +105,42 @@ fn pointers_name_members_items_and_escapes_and_the_rest_stays() {
     let shown = |pointers: &[&str], text: &str| view(pointers, text).unwrap_or_default();
     // Order, white space and spelling stay.
     assert_eq!(
-        shown(&["/b"], "{ \"z\":1.50, \"b\" :\t\"x\" ,\"a\":[1E3,  \"\\u0041\"] }"),
+        shown(
+            &["/b"],
+            "{ \"z\":1.50, \"b\" :\t\"x\" ,\"a\":[1E3,  \"\\u0041\"] }"
+        ),
         "{ \"z\":1.50, \"b\" :\t\"[redacted]\" ,\"a\":[1E3,  \"\\u0041\"] }"
     );
-    assert_eq!(shown(&["/a~1b/m~0n"], r#"{"a/b":{"m~n":1,"o":2}}"#), r#"{"a/b":{"m~n":"[redacted]","o":2}}"#);
-    assert_eq!(shown(&["/l/1"], r#"{"l":[1,2,3]}"#), r#"{"l":[1,"[redacted]",3]}"#);
     assert_eq!(
-        shown(&["/h/*", "/l/*/k"], r#"{"h":{"x":"1","y":[2]},"l":[{"k":1,"j":2},{"k":3}]}"#),
+        shown(&["/a~1b/m~0n"], r#"{"a/b":{"m~n":1,"o":2}}"#),
+        r#"{"a/b":{"m~n":"[redacted]","o":2}}"#
+    );
+    assert_eq!(
+        shown(&["/l/1"], r#"{"l":[1,2,3]}"#),
+        r#"{"l":[1,"[redacted]",3]}"#
+    );
+    assert_eq!(
+        shown(
+            &["/h/*", "/l/*/k"],
+            r#"{"h":{"x":"1","y":[2]},"l":[{"k":1,"j":2},{"k":3}]}"#
+        ),
         r#"{"h":{"x":"[redacted]","y":"[redacted]"},"l":[{"k":"[redacted]","j":2},{"k":"[redacted]"}]}"#
     );
     // A name that is written with escapes is the same name.
-    assert_eq!(shown(&["/token"], r#"{"to\u006ben":"x"}"#), r#"{"to\u006ben":"[redacted]"}"#);
-    assert_eq!(shown(&["/"], r#"{"":"x","a":1}"#), r#"{"":"[redacted]","a":1}"#);
+    assert_eq!(
+        shown(&["/token"], r#"{"to\u006ben":"x"}"#),
+        r#"{"to\u006ben":"[redacted]"}"#
+    );
+    assert_eq!(
+        shown(&["/"], r#"{"":"x","a":1}"#),
+        r#"{"":"[redacted]","a":1}"#
+    );
     assert_eq!(shown(&[""], r#"{"a":1}"#), r#""[redacted]""#);
     // Nested places, the outer one first.
-    assert_eq!(shown(&["/a/b", "/a"], r#"{"a":{"b":1}}"#), r#"{"a":"[redacted]"}"#);
+    assert_eq!(
+        shown(&["/a/b", "/a"], r#"{"a":{"b":1}}"#),
+        r#"{"a":"[redacted]"}"#
+    );
 
     for (pointers, text) in [
         (&["/x"][..], r#"{"a":{"x":1}}"#),
@@ -146,12 +170,20 @@ fn another_shape_than_the_pointer_expects_is_hidden_whole() {
         view(&["/headers/auth"], r#"{"headers":[["auth","x"]]}"#).unwrap(),
         r#"{"headers":"[redacted]"}"#
     );
-    assert_eq!(view(&["/a/b"], r#"{"a":17}"#).unwrap(), r#"{"a":"[redacted]"}"#);
+    assert_eq!(
+        view(&["/a/b"], r#"{"a":17}"#).unwrap(),
+        r#"{"a":"[redacted]"}"#
+    );
 }
 
 #[test]
 fn what_is_no_json_is_told_by_its_length() {
-    for text in [r#"{"token":"x"#, "token=x", r#"{"token":"x","token":"y"}"#, "{\"n\":1e999}"] {
+    for text in [
+        r#"{"token":"x"#,
+        "token=x",
+        r#"{"token":"x","token":"y"}"#,
+        "{\"n\":1e999}",
+    ] {
         let shown = view(&["/token"], text).unwrap();
         assert_eq!(shown, format!("\"[redacted: {} bytes]\"", text.len()));
         // A view of a view is the same.
@@ -170,7 +202,10 @@ fn a_pointer_that_is_none_is_refused_with_what_is_wrong() {
     ] {
         let error = SecretPlaces::new([pointer], []).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
-        assert!(error.to_string().contains(&format!("{pointer:?}")), "{error}");
+        assert!(
+            error.to_string().contains(&format!("{pointer:?}")),
+            "{error}"
+        );
         let refused = Registry::new().register(deploy().secret_results([pointer]));
         match refused.map(|_| ()) {
             Err(RegisterError::Secret { name, error: why }) => {
@@ -185,7 +220,11 @@ fn a_pointer_that_is_none_is_refused_with_what_is_wrong() {
 async fn the_log_has_the_view_and_the_body_the_original() {
     let Logged { pipeline, log, .. } = logged([deploy()]);
     let result = pipeline.run(request("deploy", ARGUMENTS)).await;
-    assert_eq!(result.text(), format!("used \"{SECRET}\""), "the model reads it");
+    assert_eq!(
+        result.text(),
+        format!("used \"{SECRET}\""),
+        "the model reads it"
+    );
 
     assert_eq!(arguments(&log), [SHOWN]);
     let records = log.records().unwrap();
@@ -204,7 +243,11 @@ async fn the_file_on_disk_has_no_secret() {
     let pipeline = Pipeline::builder(registry([deploy()]))
         .recorder(Arc::new(SessionRecorder::new(log.clone())))
         .build();
-    for text in [ARGUMENTS, "{\"token\": \"correct-horse-battery", "\"correct-horse-battery\""] {
+    for text in [
+        ARGUMENTS,
+        "{\"token\": \"correct-horse-battery",
+        "\"correct-horse-battery\"",
+    ] {
         pipeline.run(request("deploy", text)).await;
     }
     log.close().await.unwrap();
@@ -243,39 +286,74 @@ async fn results_are_hidden_by_place_also_where_they_are_short() {
     let result = pipeline.run(request("account", "{}")).await;
     assert_eq!(result.value(), Some(&value));
     let shown = r#"{"keys":["[redacted]","[redacted]"],"name":"k1 of 17","pin":"[redacted]"}"#;
-    assert!(lines(&log).join("").contains(&Value::from(shown).to_string()), "{:?}", lines(&log));
+    assert!(
+        lines(&log)
+            .join("")
+            .contains(&Value::from(shown).to_string()),
+        "{:?}",
+        lines(&log)
+    );
 
     // A rendering of one's own, and metadata: by value.
     let value = json!({"pin": "ab12", "keys": ["k2-long-enough"]});
     let rendered = account(value)
         .render(|value| {
-            let text = format!("pin {} key {}!", value["pin"].as_str().unwrap(), value["keys"][0]);
-            Ok(vec![ContentBlock::text(text), ContentBlock::text("ab123 stays")])
+            let text = format!(
+                "pin {} key {}!",
+                value["pin"].as_str().unwrap(),
+                value["keys"][0]
+            );
+            Ok(vec![
+                ContentBlock::text(text),
+                ContentBlock::text("ab123 stays"),
+            ])
         })
         .presentation_meta(|value| Ok(json!({"key": value["keys"][0], "n": 1})));
     let Logged { pipeline, log, .. } = logged([rendered]);
     pipeline.run(request("account", "{}")).await;
     let text = lines(&log).join("");
-    assert!(text.contains(r#"pin [redacted] key \"[redacted]\"!"#), "{text}");
-    assert!(text.contains("ab123 stays") && text.contains(r#""meta":{"key":"[redacted]","n":1}"#), "{text}");
+    assert!(
+        text.contains(r#"pin [redacted] key \"[redacted]\"!"#),
+        "{text}"
+    );
+    assert!(
+        text.contains("ab123 stays") && text.contains(r#""meta":{"key":"[redacted]","n":1}"#),
+        "{text}"
+    );
 
     let whole = account(json!({"pin": 1})).secret_results([""]);
     let Logged { pipeline, log, .. } = logged([whole]);
-    assert_eq!(pipeline.run(request("account", "{}")).await.text(), r#"{"pin":1}"#);
+    assert_eq!(
+        pipeline.run(request("account", "{}")).await.text(),
+        r#"{"pin":1}"#
+    );
     assert!(lines(&log)[2].contains(r#""content":[{"type":"text","text":"[redacted]"}]"#));
 }
 
 #[tokio::test]
 async fn errors_that_quote_a_secret_are_masked() {
-    let failing = raw_tool("deploy", "", token_schema(), |args: Arguments, _| async move {
-        let token = args.value()["token"].clone();
-        Err::<Value, _>(BoxError::from(format!("refused {token}, in full {}", args.text())))
-    })
+    let failing = raw_tool(
+        "deploy",
+        "",
+        token_schema(),
+        |args: Arguments, _| async move {
+            let token = args.value()["token"].clone();
+            Err::<Value, _>(BoxError::from(format!(
+                "refused {token}, in full {}",
+                args.text()
+            )))
+        },
+    )
     .secret_arguments(["/token"]);
-    let panicking = raw_tool("boom", "", token_schema(), |args: Arguments, _| async move {
-        assert_eq!(args.text(), "", "it panics");
-        Ok::<_, BoxError>(Value::Null)
-    })
+    let panicking = raw_tool(
+        "boom",
+        "",
+        token_schema(),
+        |args: Arguments, _| async move {
+            assert_eq!(args.text(), "", "it panics");
+            Ok::<_, BoxError>(Value::Null)
+        },
+    )
     .secret_arguments(["/token"]);
     let Logged { pipeline, log, .. } = logged([failing, panicking]);
     let result = pipeline.run(request("deploy", ARGUMENTS)).await;
@@ -286,7 +364,10 @@ async fn errors_that_quote_a_secret_are_masked() {
     pipeline.run(request("boom", ARGUMENTS)).await;
     let text = lines(&log).join("\n");
     assert!(!text.contains("horse") && !text.contains("three"), "{text}");
-    assert!(text.contains(r#"refused \"[redacted]\", in full"#), "{text}");
+    assert!(
+        text.contains(r#"refused \"[redacted]\", in full"#),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -298,28 +379,55 @@ async fn what_breaks_the_schema_is_not_quoted_to_anybody() {
         #[allow(dead_code, reason = "decoded")]
         to: u8,
     }
-    let strict = raw_tool("strict", "", json!({
-        "type": "object",
-        "properties": {
-            "pin": {"type": "integer", "maximum": 9999},
-            "kind": {"enum": ["a", "b"]},
-            "token": {"type": "string", "pattern": "^t_", "maxLength": 4},
-        },
-        "additionalProperties": false,
-    }), |_: Arguments, _| async { Ok::<_, BoxError>(Value::Null) })
+    let strict = raw_tool(
+        "strict",
+        "",
+        json!({
+            "type": "object",
+            "properties": {
+                "pin": {"type": "integer", "maximum": 9999},
+                "kind": {"enum": ["a", "b"]},
+                "token": {"type": "string", "pattern": "^t_", "maxLength": 4},
+            },
+            "additionalProperties": false,
+        }),
+        |_: Arguments, _| async { Ok::<_, BoxError>(Value::Null) },
+    )
     .secret_arguments(["/pin", "/token", "/kind"]);
-    let typed = tool_fn("typed", "", |_: Typed, _: ToolContext| async { Ok::<_, BoxError>(1) })
-        .validation(Validation::Decoding)
-        .secret_arguments(["/pin"]);
+    let typed = tool_fn("typed", "", |_: Typed, _: ToolContext| async {
+        Ok::<_, BoxError>(1)
+    })
+    .validation(Validation::Decoding)
+    .secret_arguments(["/pin"]);
     let Logged { pipeline, log, .. } = logged([strict, typed]);
     for (tool, text, also) in [
-        ("strict", r#"{"pin": 12345, "token": "s3cr", "kind": "q7"}"#, "must be one of"),
+        (
+            "strict",
+            r#"{"pin": 12345, "token": "s3cr", "kind": "q7"}"#,
+            "must be one of",
+        ),
         ("strict", r#"{"pin": "12345"}"#, "must be an integer"),
-        ("strict", r#"{"pin": 12345, "other": 1}"#, "not a declared property"),
-        ("strict", r#"{"token": "s3cr", "pin": 12345"#, "not JSON at line 1"),
+        (
+            "strict",
+            r#"{"pin": 12345, "other": 1}"#,
+            "not a declared property",
+        ),
+        (
+            "strict",
+            r#"{"token": "s3cr", "pin": 12345"#,
+            "not JSON at line 1",
+        ),
         ("strict", r#""12345""#, "must be an object"),
-        ("typed", r#"{"pin": 12345, "to": 1}"#, "at \"/pin\": a secret that does not fit"),
-        ("typed", r#"{"pin": "12345", "to": 1}"#, "at \"/pin\": a secret that does not fit"),
+        (
+            "typed",
+            r#"{"pin": 12345, "to": 1}"#,
+            "at \"/pin\": a secret that does not fit",
+        ),
+        (
+            "typed",
+            r#"{"pin": "12345", "to": 1}"#,
+            "at \"/pin\": a secret that does not fit",
+        ),
         ("typed", r#"{"pin": 1}"#, "missing field `to`"),
     ] {
         let result = pipeline.run(request(tool, text)).await;
@@ -330,7 +438,9 @@ async fn what_breaks_the_schema_is_not_quoted_to_anybody() {
         }
     }
     // What is no secret is told as ever.
-    let result = pipeline.run(request("typed", r#"{"pin": 1, "to": 777}"#)).await;
+    let result = pipeline
+        .run(request("typed", r#"{"pin": 1, "to": 777}"#))
+        .await;
     assert!(result.text().contains("777"), "{}", result.text());
     let text = lines(&log).join("\n");
     for secret in ["12345", "s3cr", "q7"] {
@@ -363,7 +473,11 @@ async fn people_are_asked_with_the_view_and_policies_with_the_original() {
         let question = questions.recv().await.unwrap();
         let request = question.request();
         assert_eq!(request.shown_arguments(), SHOWN);
-        assert_eq!(request.arguments().unwrap().text(), ARGUMENTS, "what will run");
+        assert_eq!(
+            request.arguments().unwrap().text(),
+            ARGUMENTS,
+            "what will run"
+        );
         assert_eq!(request.reason(), Some("the token \"[redacted]\" is used"));
         assert!(!format!("{question:?} {request:?}").contains(SECRET));
         let saved = question.saved();
@@ -376,7 +490,10 @@ async fn people_are_asked_with_the_view_and_policies_with_the_original() {
     assert!(!result.is_error(), "{}", result.text());
     assert_eq!(*guarded.lock().unwrap(), [ARGUMENTS]);
     let text = lines(&log).join("\n");
-    assert!(text.contains("approval/asked") && !text.contains(SECRET), "{text}");
+    assert!(
+        text.contains("approval/asked") && !text.contains(SECRET),
+        "{text}"
+    );
 }
 
 /// A question that a process left open, as its log has it.
@@ -412,10 +529,17 @@ async fn a_saved_question_is_bound_to_what_was_sent_and_to_what_it_shows() {
     // It survives being written, and no change.
     let text = serde_json::to_string(&saved).unwrap();
     assert_eq!(serde_json::from_str::<SavedQuestion>(&text).unwrap(), saved);
-    for (from, to) in [("prod", "test"), ("\"sent\":\"", "\"sent\":\"0"), ("deploy", "delete")] {
+    for (from, to) in [
+        ("prod", "test"),
+        ("\"sent\":\"", "\"sent\":\"0"),
+        ("deploy", "delete"),
+    ] {
         assert!(text.contains(from), "{text}");
         let altered = text.replacen(from, to, 1);
-        assert!(serde_json::from_str::<SavedQuestion>(&altered).is_err(), "{altered}");
+        assert!(
+            serde_json::from_str::<SavedQuestion>(&altered).is_err(),
+            "{altered}"
+        );
     }
 
     // The same call finds its answer; one with another token does not.
@@ -460,31 +584,50 @@ async fn cards_show_the_view_live_and_from_the_log() {
     let sent = Arguments::from_text(ARGUMENTS).unwrap();
     let live = (
         registry.call_card("deploy", &sent, None).unwrap(),
-        registry.result_card("deploy", &sent, &Presented::of(&result), None).unwrap(),
+        registry
+            .result_card("deploy", &sent, &Presented::of(&result), None)
+            .unwrap(),
     );
     assert_eq!(live.0.title(), "Deploy to prod with [redacted]");
     let views = card::from_log(&log.records().unwrap(), &registry, None);
-    let logged: Vec<Value> = views.iter().map(|view| serde_json::to_value(&view.card).unwrap()).collect();
+    let logged: Vec<Value> = views
+        .iter()
+        .map(|view| serde_json::to_value(&view.card).unwrap())
+        .collect();
     assert_eq!(logged[0], serde_json::to_value(&live.0).unwrap());
     assert_eq!(logged[1], serde_json::to_value(&live.1).unwrap());
-    assert!(logged[1].to_string().contains("used \\\"[redacted]\\\""), "{}", logged[1]);
+    assert!(
+        logged[1].to_string().contains("used \\\"[redacted]\\\""),
+        "{}",
+        logged[1]
+    );
 }
 
 #[tokio::test]
 async fn a_card_does_not_need_the_secret_to_fit_its_schema() {
-    let numeric = raw_tool("pay", "", json!({
-        "type": "object",
-        "properties": {"pin": {"type": "integer"}, "n": {"type": "integer"}},
-        "required": ["pin", "n"],
-    }), |_: Arguments, _| async { Ok::<_, BoxError>(Value::Null) })
+    let numeric = raw_tool(
+        "pay",
+        "",
+        json!({
+            "type": "object",
+            "properties": {"pin": {"type": "integer"}, "n": {"type": "integer"}},
+            "required": ["pin", "n"],
+        }),
+        |_: Arguments, _| async { Ok::<_, BoxError>(Value::Null) },
+    )
     .secret_arguments(["/pin"])
     .present_call(|args: Value| Some(CallCard::Generic(GenericCall::new(args.to_string()))));
     let registry = registry([numeric]);
     let card = |text: &str| {
         let sent = Arguments::from_text(text.to_owned()).unwrap();
-        registry.call_card("pay", &sent, None).map(|card| card.title().to_owned())
+        registry
+            .call_card("pay", &sent, None)
+            .map(|card| card.title().to_owned())
     };
-    assert_eq!(card(r#"{"pin":1234,"n":1}"#).unwrap(), r#"{"n":1,"pin":"[redacted]"}"#);
+    assert_eq!(
+        card(r#"{"pin":1234,"n":1}"#).unwrap(),
+        r#"{"n":1,"pin":"[redacted]"}"#
+    );
     assert_eq!(card(r#"{"pin":1234,"n":"x"}"#), None, "the rest must fit");
     assert_eq!(card("{\"pin\":1234"), None);
 }
@@ -535,7 +678,11 @@ async fn spans_and_events_say_nothing_of_it() {
         })
         .approval(answerers)
         .observer(|call: &CallView, result: &ToolResult| {
-            Err::<(), _>(BoxError::from(format!("saw {} {}", call.raw_arguments(), result.text())))
+            Err::<(), _>(BoxError::from(format!(
+                "saw {} {}",
+                call.raw_arguments(),
+                result.text()
+            )))
         })
         .build();
     for id in ["asks", "runs"] {
@@ -546,7 +693,12 @@ async fn spans_and_events_say_nothing_of_it() {
     let sent = Arguments::from_text(ARGUMENTS).unwrap();
     assert_eq!(registry.call_card("deploy", &sent, None), None);
     let text = traced.0.lock().unwrap().clone();
-    for said in ["execute_tool", "an answerer failed", "observer failed", "present_call panicked"] {
+    for said in [
+        "execute_tool",
+        "an answerer failed",
+        "observer failed",
+        "present_call panicked",
+    ] {
         assert!(text.contains(said), "{said}: {text}");
     }
     assert!(!text.contains("horse"), "{text}");
@@ -556,11 +708,21 @@ async fn spans_and_events_say_nothing_of_it() {
 async fn debug_of_a_call_prints_the_view_in_all_its_forms() {
     let printed = Arc::new(Mutex::new(Vec::new()));
     let keep = |what: String| printed.lock().unwrap().push(what);
-    let (a, b, c, d) = (printed.clone(), printed.clone(), printed.clone(), printed.clone());
-    let tool = raw_tool("deploy", "", token_schema(), move |args: Arguments, ctx: ToolContext| {
-        a.lock().unwrap().push(format!("{ctx:?}"));
-        async move { Ok::<_, BoxError>(args.value()["token"].clone()) }
-    })
+    let (a, b, c, d) = (
+        printed.clone(),
+        printed.clone(),
+        printed.clone(),
+        printed.clone(),
+    );
+    let tool = raw_tool(
+        "deploy",
+        "",
+        token_schema(),
+        move |args: Arguments, ctx: ToolContext| {
+            a.lock().unwrap().push(format!("{ctx:?}"));
+            async move { Ok::<_, BoxError>(args.value()["token"].clone()) }
+        },
+    )
     .secret_arguments(["/token"]);
     let pipeline = Pipeline::builder(registry([tool]))
         .pre_decision(move |call: &CallView| {
@@ -581,16 +743,24 @@ async fn debug_of_a_call_prints_the_view_in_all_its_forms() {
     let printed = printed.lock().unwrap();
     assert_eq!(printed.len(), 5);
     for text in printed.iter().take(4) {
-        assert!(text.contains("[redacted]") && !text.contains("horse"), "{text}");
+        assert!(
+            text.contains("[redacted]") && !text.contains("horse"),
+            "{text}"
+        );
     }
 }
 
 #[tokio::test]
 async fn nested_calls_have_their_own_view() {
-    let outer = raw_tool("outer", "", any_object(), |_: Arguments, ctx: ToolContext| async move {
-        let nested = ctx.call_tool("deploy", ARGUMENTS).await?;
-        Ok::<_, BoxError>(json!({"nested": !nested.is_error()}))
-    });
+    let outer = raw_tool(
+        "outer",
+        "",
+        any_object(),
+        |_: Arguments, ctx: ToolContext| async move {
+            let nested = ctx.call_tool("deploy", ARGUMENTS).await?;
+            Ok::<_, BoxError>(json!({"nested": !nested.is_error()}))
+        },
+    );
     let Logged { pipeline, log, .. } = logged([outer, deploy()]);
     let result = pipeline.run(request("outer", "{}")).await;
     assert_eq!(result.text(), r#"{"nested":true}"#);
@@ -619,7 +789,11 @@ async fn a_call_keeps_its_view_when_the_tool_goes() {
 
 #[tokio::test]
 async fn calls_that_never_begin_are_logged_with_the_view() {
-    let Logged { pipeline, log, recorder } = logged([deploy()]);
+    let Logged {
+        pipeline,
+        log,
+        recorder,
+    } = logged([deploy()]);
     let cancel = CancellationToken::new();
     cancel.cancel();
     let call = CallRequest::new("1", "deploy", ARGUMENTS, cancel.clone());
@@ -631,21 +805,39 @@ async fn calls_that_never_begin_are_logged_with_the_view() {
 
 #[tokio::test]
 async fn messages_that_a_call_leaves_are_masked_in_the_log_and_for_people() {
-    let tool = raw_tool("deploy", "", token_schema(), |args: Arguments, ctx: ToolContext| async move {
-        let text = format!("remember {}", args.text());
-        ctx.defer_context(ContextMessage::text("tool", "deploy", text));
-        Ok::<_, BoxError>(Value::Null)
-    })
+    let tool = raw_tool(
+        "deploy",
+        "",
+        token_schema(),
+        |args: Arguments, ctx: ToolContext| async move {
+            let text = format!("remember {}", args.text());
+            ctx.defer_context(ContextMessage::text("tool", "deploy", text));
+            Ok::<_, BoxError>(Value::Null)
+        },
+    )
     .secret_arguments(["/token"]);
-    let Logged { pipeline, log, recorder } = logged([tool]);
+    let Logged {
+        pipeline,
+        log,
+        recorder,
+    } = logged([tool]);
     let result = pipeline.run(request("deploy", ARGUMENTS)).await;
     let contexts = result.contexts();
-    assert!(format!("{contexts:?}").contains(SECRET), "the model reads it");
+    assert!(
+        format!("{contexts:?}").contains(SECRET),
+        "the model reads it"
+    );
     let shown = recorder.shown_contexts(contexts);
-    assert_eq!(shown[0][0].as_text().unwrap(), format!("remember {}", SHOWN));
+    assert_eq!(
+        shown[0][0].as_text().unwrap(),
+        format!("remember {}", SHOWN)
+    );
     recorder.contexts(contexts).unwrap();
     let text = lines(&log).join("\n");
-    assert!(text.contains("context/message") && !text.contains(SECRET), "{text}");
+    assert!(
+        text.contains("context/message") && !text.contains(SECRET),
+        "{text}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -656,7 +848,11 @@ async fn many_calls_at_once_each_hide_their_own() {
         let text = json!({"to": "prod", "token": format!("secret-number-{n:04}")}).to_string();
         CallRequest::new(format!("c{n}"), "deploy", text, cancel.clone())
     });
-    let report = pipeline.scheduler().batch(calls.collect::<Vec<_>>(), cancel.clone()).run().await;
+    let report = pipeline
+        .scheduler()
+        .batch(calls.collect::<Vec<_>>(), cancel.clone())
+        .run()
+        .await;
     assert_eq!(report.committed.len(), 64);
     let text = lines(&log).join("\n");
     assert_eq!(text.matches("tool/result").count(), 64);
@@ -692,8 +888,9 @@ async fn a_redaction_that_panics_hides_everything_and_stops_nothing() {
         })
         .recorder(Arc::new(SessionRecorder::new(log.clone())))
         .build();
-    let result = pipeline.run(request("echo", ARGUMENTS)).await;
-    assert!(result.text().contains(SECRET));
+    let call = request("echo", ARGUMENTS).with_scope(Scope::new("agent"));
+    let result = pipeline.run(call).await;
+    assert!(result.text().contains(SECRET), "{}", result.text());
     assert_eq!(reason.lock().unwrap().as_deref(), Some("[redacted]"));
     assert_eq!(arguments(&log), ["\"[redacted]\""]);
     assert!(!lines(&log).join("").contains("horse"));
@@ -729,13 +926,21 @@ fn pointers() -> impl Strategy<Value = Vec<String>> {
 /// What must be seen, by the rule as it is written down: recursive, over values.
 fn expected(value: &Value, pointers: &[Vec<String>]) -> Value {
     let hidden = || Value::from("[redacted]");
-    let numeric = |it: &str| it == "*" || it == "0" || (!it.is_empty() && !it.starts_with('0') && it.bytes().all(|b| b.is_ascii_digit()));
+    let numeric = |it: &str| {
+        it == "*"
+            || it == "0"
+            || (!it.is_empty() && !it.starts_with('0') && it.bytes().all(|b| b.is_ascii_digit()))
+    };
     if pointers.iter().any(Vec::is_empty) {
         return hidden();
     }
     let below = |step: &str| -> Vec<Vec<String>> {
         let leads = |it: &&Vec<String>| it[0] == "*" || it[0] == step;
-        pointers.iter().filter(leads).map(|it| it[1..].to_vec()).collect()
+        pointers
+            .iter()
+            .filter(leads)
+            .map(|it| it[1..].to_vec())
+            .collect()
     };
     match value {
         Value::String(_) | Value::Number(_) if !pointers.is_empty() => hidden(),

@@ -18,7 +18,11 @@ use toolfall::*;
 
 /// Repeats letters that are no word: bodies of made-up secrets.
 fn body(length: usize) -> String {
-    "aB3xY7qR9tK2mN5pL8vC4wZ6".chars().cycle().take(length).collect()
+    "aB3xY7qR9tK2mN5pL8vC4wZ6"
+        .chars()
+        .cycle()
+        .take(length)
+        .collect()
 }
 
 fn hex(length: usize) -> String {
@@ -207,8 +211,13 @@ fn every_shape_is_masked_by_its_name_and_what_looks_alike_is_not() {
     for (secret, name, other) in table() {
         met.insert(name);
         let text = format!("Grüße \u{1f511} before\n{secret}\nafter über");
-        let masked = shapes.mask(&text).unwrap_or_else(|| panic!("{name}: {secret}"));
-        assert!(masked.contains(&format!("[redacted: {name}]")), "{name}: {masked}");
+        let masked = shapes
+            .mask(&text)
+            .unwrap_or_else(|| panic!("{name}: {secret}"));
+        assert!(
+            masked.contains(&format!("[redacted: {name}]")),
+            "{name}: {masked}"
+        );
         assert!(masked.starts_with("Grüße \u{1f511} before\n"), "{masked}");
         assert!(masked.ends_with("after über"), "{masked}");
         // The mask is nothing that would be masked again.
@@ -246,7 +255,10 @@ fn arguments_stay_json_and_names_say_what_their_values_are() {
     let shapes = SecretShapes::known();
     let token = format!("ghp_{}", body(36));
     // The escape hides the token from a look at the text.
-    let text = format!(r#"{{"a": 1.0, "note":"use \u0067hp_{}", "password" : "hunter22!", "b":[]}}"#, body(36));
+    let text = format!(
+        r#"{{"a": 1.0, "note":"use \u0067hp_{}", "password" : "hunter22!", "b":[]}}"#,
+        body(36)
+    );
     assert_eq!(
         shapes.arguments(&text).unwrap(),
         r#"{"a": 1.0, "note":"use [redacted: github-token]", "password" : "[redacted: password]", "b":[]}"#
@@ -268,23 +280,41 @@ fn a_host_adds_patterns_and_is_told_of_bad_ones() {
         shapes.mask("badge 123456 opens room-blue").unwrap(),
         "badge [redacted: badge] opens [redacted: room]"
     );
-    assert_eq!(shapes.mask(&format!("ghp_{}", body(36))), None, "only its own");
-    assert_eq!(format!("{shapes:?}"), r#"SecretShapes { known: false, own: ["badge", "room"] }"#);
+    assert_eq!(
+        shapes.mask(&format!("ghp_{}", body(36))),
+        None,
+        "only its own"
+    );
+    assert_eq!(
+        format!("{shapes:?}"),
+        r#"SecretShapes { known: false, own: ["badge", "room"] }"#
+    );
 
     let refused = |name: &str, regex: &str| SecretShapes::none().pattern(name, regex).unwrap_err();
     for name in ["", "A", "a b", "a]", &"a".repeat(65)] {
-        assert!(matches!(refused(name, "x"), ShapeError::Name { .. }), "{name}");
+        assert!(
+            matches!(refused(name, "x"), ShapeError::Name { .. }),
+            "{name}"
+        );
     }
     assert!(matches!(refused("a", "("), ShapeError::Pattern { .. }));
-    assert!(matches!(refused("a", r"(\w{1000}){1000}"), ShapeError::Pattern { .. }));
+    assert!(matches!(
+        refused("a", r"(\w{1000}){1000}"),
+        ShapeError::Pattern { .. }
+    ));
     assert!(matches!(refused("a", "x*"), ShapeError::Empty { .. }));
 }
 
 fn tool(value: Value) -> ToolDef {
-    raw_tool("fetch", "", json!({"type": "object"}), move |_: Arguments, _| {
-        let value = value.clone();
-        async move { Ok::<_, BoxError>(value) }
-    })
+    raw_tool(
+        "fetch",
+        "",
+        json!({"type": "object"}),
+        move |_: Arguments, _| {
+            let value = value.clone();
+            async move { Ok::<_, BoxError>(value) }
+        },
+    )
 }
 
 async fn run(tool: ToolDef) -> ToolResult {
@@ -297,12 +327,21 @@ async fn run(tool: ToolDef) -> ToolResult {
 #[tokio::test]
 async fn the_model_reads_masks_in_value_and_content() {
     let result = run(tool(json!({"password": "hunter22!", "n": 1}))).await;
-    assert_eq!(result.text(), r#"{"n":1,"password":"[redacted: password]"}"#);
-    assert_eq!(result.value(), Some(&json!({"n": 1, "password": "[redacted: password]"})));
+    assert_eq!(
+        result.text(),
+        r#"{"n":1,"password":"[redacted: password]"}"#
+    );
+    assert_eq!(
+        result.value(),
+        Some(&json!({"n": 1, "password": "[redacted: password]"}))
+    );
 
     // What has no secret is the very result.
     let result = run(tool(json!("plain"))).await;
-    assert_eq!((result.text(), result.decided_by()), ("plain".to_owned(), None));
+    assert_eq!(
+        (result.text(), result.decided_by()),
+        ("plain".to_owned(), None)
+    );
 }
 
 #[tokio::test]
@@ -320,7 +359,10 @@ async fn a_renderer_that_writes_the_secret_itself_is_masked_too() {
     let token = format!("ghp_{}", body(36));
     let written = token.clone();
     let rendered = tool(json!({"t": token})).render(move |_| {
-        Ok(vec![ContentBlock::text(format!("wrote {written}")), ContentBlock::text("fine")])
+        Ok(vec![
+            ContentBlock::text(format!("wrote {written}")),
+            ContentBlock::text("fine"),
+        ])
     });
     let result = run(rendered).await;
     assert_eq!(result.text(), "wrote [redacted: github-token]\nfine");
@@ -329,7 +371,9 @@ async fn a_renderer_that_writes_the_secret_itself_is_masked_too() {
 #[tokio::test]
 async fn failures_are_masked_and_nested_results_are_the_programs() {
     let failing = raw_tool("fetch", "", json!({}), |_: Arguments, _| async {
-        Err::<Value, _>(BoxError::from("cannot reach postgres://app:hunter2@db/prod"))
+        Err::<Value, _>(BoxError::from(
+            "cannot reach postgres://app:hunter2@db/prod",
+        ))
     });
     assert_eq!(
         run(failing).await.text(),
@@ -341,21 +385,34 @@ async fn failures_are_masked_and_nested_results_are_the_programs() {
     });
     let seen = Arc::new(Mutex::new(Value::Null));
     let keep = seen.clone();
-    let outer = raw_tool("fetch", "", json!({}), move |_: Arguments, ctx: ToolContext| {
-        let keep = keep.clone();
-        async move {
-            let nested = ctx.call_tool("inner", "{}").await?;
-            let value = nested.value().cloned().unwrap_or_default();
-            *keep.lock().unwrap() = value.clone();
-            Ok::<_, BoxError>(value)
-        }
-    });
+    let outer = raw_tool(
+        "fetch",
+        "",
+        json!({}),
+        move |_: Arguments, ctx: ToolContext| {
+            let keep = keep.clone();
+            async move {
+                let nested = ctx.call_tool("inner", "{}").await?;
+                let value = nested.value().cloned().unwrap_or_default();
+                *keep.lock().unwrap() = value.clone();
+                Ok::<_, BoxError>(value)
+            }
+        },
+    );
     let pipeline = Pipeline::builder(registry([inner, outer]))
         .post_execute(SecretShapes::known())
         .build();
     let result = pipeline.run(request("fetch", "{}")).await;
-    assert_eq!(*seen.lock().unwrap(), json!({"password": "hunter22!"}), "a program uses it");
-    assert_eq!(result.text(), r#"{"password":"[redacted: password]"}"#, "and the model does not");
+    assert_eq!(
+        *seen.lock().unwrap(),
+        json!({"password": "hunter22!"}),
+        "a program uses it"
+    );
+    assert_eq!(
+        result.text(),
+        r#"{"password":"[redacted: password]"}"#,
+        "and the model does not"
+    );
 }
 
 #[tokio::test]
@@ -371,7 +428,11 @@ async fn what_is_stored_has_no_secret() {
         .post_execute(SecretShapes::known())
         .build();
     let result = pipeline.run(request("fetch", "{}")).await;
-    let stored: Vec<String> = store.saved().iter().map(|spill| spill.content.to_string()).collect();
+    let stored: Vec<String> = store
+        .saved()
+        .iter()
+        .map(|spill| spill.content.to_string())
+        .collect();
     assert_eq!(stored.len(), 1, "{}", result.text());
     assert!(stored[0].contains("[redacted: github-token]"));
     assert!(!stored[0].contains("ghp_") && !result.text().contains("ghp_"));

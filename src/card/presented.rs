@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::session::ResultRecord;
 use crate::redaction::ShownResult;
+use crate::session::ResultRecord;
 use crate::{ContentBlock, ToolResult};
 
 /// What a presenter sees of a result: no more than a log keeps of it, so that

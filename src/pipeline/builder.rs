@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use toolfall_layers::Redaction;
 use toolfall_layers::approval::NoApprover;
 use toolfall_layers::policy::IntoPolicy;
-use toolfall_layers::Redaction;
 use toolfall_layers::result_notify::Notice;
 use tower::layer::util::{Identity, Stack};
 use tower_layer::Layer;

@@ -116,6 +116,7 @@ impl Known {
 
 /// Whether nothing that belongs to a word goes on at either end.
 fn is_word(text: &str, place: &Range<usize>) -> bool {
-    let goes_on = |char: Option<char>| char.is_some_and(|char| char.is_alphanumeric() || char == '_');
+    let goes_on =
+        |char: Option<char>| char.is_some_and(|char| char.is_alphanumeric() || char == '_');
     !goes_on(text[..place.start].chars().next_back()) && !goes_on(text[place.end..].chars().next())
 }

@@ -168,4 +168,3 @@ fn is_placeholder(text: &str) -> bool {
             !bytes.is_empty() && bytes.bytes().all(|byte| byte.is_ascii_digit())
         })
 }
-

@@ -146,7 +146,8 @@ pub(super) fn compile(tool: ToolDef) -> Result<ToolEntry, RegisterError> {
         name: name.clone(),
         error,
     })?;
-    let entry = ToolEntry::compile(tool, secrets).map_err(|error| RegisterError::Schema { name, error })?;
+    let entry =
+        ToolEntry::compile(tool, secrets).map_err(|error| RegisterError::Schema { name, error })?;
     warn_of_unknown_keywords(&entry.def);
     Ok(entry)
 }

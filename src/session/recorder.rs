@@ -17,8 +17,8 @@ use crate::policy::grants::GrantedBy;
 use crate::redaction::{REDACTED, Redaction, ShownResult};
 use crate::scheduler::Journal;
 use crate::{
-    BoxError, CallRequest, CallView, ContentBlock, ContextMessage, ExecutionToken, FailureKind, Recorded,
-    Recorder, ToolResult,
+    BoxError, CallRequest, CallView, ContentBlock, ContextMessage, ExecutionToken, FailureKind,
+    Recorded, Recorder, ToolResult,
 };
 
 /// Writes every call of a stack to a [`SessionLog`].
@@ -300,12 +300,7 @@ fn synced(appended: Result<Appended, LogError>) -> Recorded {
     }
 }
 
-fn record_of(
-    call: u64,
-    id: &str,
-    result: &ToolResult,
-    shown: ShownResult,
-) -> ResultRecord {
+fn record_of(call: u64, id: &str, result: &ToolResult, shown: ShownResult) -> ResultRecord {
     ResultRecord {
         call,
         id: id.to_owned(),

@@ -137,9 +137,7 @@ impl ToolEntry {
         arguments: &Arguments,
         present: impl FnOnce() -> Option<T>,
     ) -> Option<T> {
-        let made = toolfall_layers::panic::catch(|| {
-            self.passes(arguments).then(present)?
-        });
+        let made = toolfall_layers::panic::catch(|| self.passes(arguments).then(present)?);
         made.unwrap_or_else(|panic| {
             // It saw what people may see, and so may say it.
             tracing::warn!(tool = self.def.name(), %panic, "{what} panicked");

@@ -105,7 +105,11 @@ impl Compiled {
         let set = RegexSetBuilder::new(shapes.iter().map(|(_, pattern)| pattern))
             .size_limit(SIZE * 4)
             .build();
-        let last = || shapes.last().map_or_else(|| "".into(), |(name, _)| name.clone());
+        let last = || {
+            shapes
+                .last()
+                .map_or_else(|| "".into(), |(name, _)| name.clone())
+        };
         let set = set.map_err(|error| (last(), error))?;
         Ok(Self { set, each })
     }
@@ -146,20 +150,28 @@ impl SecretShapes {
     /// [`ShapeError`] for a name that is none, and for an expression that does
     /// not compile, is too large, or matches the empty text.
     pub fn pattern(mut self, name: &str, regex: &str) -> Result<Self, ShapeError> {
-        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+        let fits =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
         if name.is_empty() || name.len() > 64 || !name.bytes().all(fits) {
             return Err(ShapeError::Name {
                 found: toolfall_layers::printable(name, 64),
             });
         }
         self.own.push((name.into(), regex.to_owned()));
-        let shapes = self.own.iter().map(|(name, regex)| (name.clone(), regex.as_str()));
+        let shapes = self
+            .own
+            .iter()
+            .map(|(name, regex)| (name.clone(), regex.as_str()));
         let compiled = Compiled::new(shapes.collect());
         let compiled = compiled.map_err(|(name, error)| ShapeError::Pattern {
             name: name.as_ref().to_owned(),
             detail: error.to_string(),
         })?;
-        if compiled.each.last().is_some_and(|(_, regex)| regex.is_match("")) {
+        if compiled
+            .each
+            .last()
+            .is_some_and(|(_, regex)| regex.is_match(""))
+        {
             return Err(ShapeError::Empty {
                 name: name.to_owned(),
             });
@@ -171,11 +183,14 @@ impl SecretShapes {
     /// The names of the well-known shapes, each once.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let mut last = "";
-        table::SHAPES.iter().map(|shape| shape.0).filter(move |name| {
-            let new = *name != last;
-            last = name;
-            new
-        })
+        table::SHAPES
+            .iter()
+            .map(|shape| shape.0)
+            .filter(move |name| {
+                let new = *name != last;
+                last = name;
+                new
+            })
     }
 
     fn tables(&self) -> impl Iterator<Item = &Compiled> {

@@ -5,8 +5,8 @@ use std::future::Ready;
 use toolfall_layers::panic::catch;
 use toolfall_layers::policy::{Answer, Asked, Policy};
 
-use super::SecretShapes;
 use super::super::{for_each_text, texts};
+use super::SecretShapes;
 use crate::{BoxError, ContentBlock, PostDecision, PostRequest};
 
 /// The rule that a record names where a result was masked.

@@ -34,7 +34,10 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
             r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]{32,})+",
         ),
     ),
-    ("age-secret-key", r"(?-u:\b)AGE-SECRET-KEY-1[0-9A-Z]{58}(?-u:\b)"),
+    (
+        "age-secret-key",
+        r"(?-u:\b)AGE-SECRET-KEY-1[0-9A-Z]{58}(?-u:\b)",
+    ),
     (
         "aws-access-key",
         r"(?-u:\b)(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?-u:\b)",
@@ -59,7 +62,7 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
     ),
     (
         "slack-token",
-        r"(?-u:\b)(?:xox[abeoprs]-[A-Za-z0-9]+-[A-Za-z0-9-]{8,}|xapp-[0-9]-[A-Z0-9]+-[0-9]+-[a-f0-9]{32,})",
+        r"(?-u:\b)(?:xox[abeoprs]-[0-9]+-[A-Za-z0-9-]{8,}|xapp-[0-9]-[A-Z0-9]+-[0-9]+-[a-f0-9]{32,})",
     ),
     (
         "slack-webhook",
@@ -96,7 +99,10 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
     ("pypi-token", r"(?-u:\b)pypi-AgE[A-Za-z0-9_-]{50,}"),
     ("crates-io-token", r"(?-u:\b)cio[A-Za-z0-9]{32}(?-u:\b)"),
     ("rubygems-token", r"(?-u:\b)rubygems_[a-f0-9]{48}(?-u:\b)"),
-    ("docker-token", r"(?-u:\b)dckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}"),
+    (
+        "docker-token",
+        r"(?-u:\b)dckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}",
+    ),
     (
         "sendgrid-key",
         r"(?-u:\b)SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}",
@@ -113,16 +119,25 @@ pub(super) const SHAPES: &[(&str, &str)] = &[
         ),
     ),
     ("mailgun-key", r"(?-u:\b)key-[0-9a-f]{32}(?-u:\b)"),
-    ("mailchimp-key", r"(?-u:\b)[0-9a-f]{32}-us[0-9]{1,2}(?-u:\b)"),
+    (
+        "mailchimp-key",
+        r"(?-u:\b)[0-9a-f]{32}-us[0-9]{1,2}(?-u:\b)",
+    ),
     (
         "digitalocean-token",
         r"(?-u:\b)do[opr]_v1_[a-f0-9]{64}(?-u:\b)",
     ),
     ("databricks-token", r"(?-u:\b)dapi[a-f0-9]{32}(?-u:\b)"),
     ("vault-token", r"(?-u:\b)hv[sbr]\.[A-Za-z0-9_-]{24,}"),
-    ("doppler-token", r"(?-u:\b)dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9.]{40,}"),
+    (
+        "doppler-token",
+        r"(?-u:\b)dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9.]{40,}",
+    ),
     ("linear-key", r"(?-u:\b)lin_api_[A-Za-z0-9]{40}(?-u:\b)"),
-    ("grafana-token", r"(?-u:\b)glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}(?-u:\b)"),
+    (
+        "grafana-token",
+        r"(?-u:\b)glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}(?-u:\b)",
+    ),
     (
         "shopify-token",
         r"(?-u:\b)shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}(?-u:\b)",

@@ -60,7 +60,11 @@ struct Places {
 struct Pattern {
     /// What the mask says: `[redacted: NAME]`, of lower-case letters, digits,
     /// `-` and `_`.
-    #[schemars(with = "String", length(min = 1, max = 64), regex(pattern = "^[a-z0-9_-]+$"))]
+    #[schemars(
+        with = "String",
+        length(min = 1, max = 64),
+        regex(pattern = "^[a-z0-9_-]+$")
+    )]
     name: Spanned<String>,
     /// A regular expression; if it has a group `secret`, that is masked.
     #[schemars(with = "String")]

@@ -226,7 +226,10 @@ where
             if self.offered.contains_key(&tool.name) || self.registry.contains(&tool.name, None) {
                 continue;
             }
-            match self.registry.register(self.config.with_secrets(replay(batch, tool).into_tool())) {
+            match self
+                .registry
+                .register(self.config.with_secrets(replay(batch, tool).into_tool()))
+            {
                 Ok(registration) => {
                     let offered = Offered {
                         tool: tool.clone(),
