@@ -330,6 +330,17 @@ async fn results_are_hidden_by_place_also_where_they_are_short() {
     assert!(lines(&log)[2].contains(r#""content":[{"type":"text","text":"[redacted]"}]"#));
 }
 
+#[test]
+fn a_secret_with_digits_in_it_hides_no_years() {
+    let places = SecretPlaces::new(["/k"], []).unwrap();
+    let arguments = r#"{"k": ["v1-2024-abcd", 87654321, 7]}"#;
+    let text = "in 2024, v1-2024-abcd and 87654321 of 7";
+    assert_eq!(
+        places.text(arguments, text).unwrap(),
+        "in 2024, [redacted] and [redacted] of 7"
+    );
+}
+
 #[tokio::test]
 async fn errors_that_quote_a_secret_are_masked() {
     let failing = raw_tool(

@@ -37,7 +37,8 @@ impl Known {
             self.add(&json[text.at.start + 1..text.at.end - 1]);
         }
         let number = |char: char| char.is_ascii_digit() || "+-.eE".contains(char);
-        for run in json.split(|char| !number(char)) {
+        let outside = walk::outside_texts(json).into_iter();
+        for run in outside.flat_map(|part| part.split(|char| !number(char))) {
             if run.contains(|char: char| char.is_ascii_digit()) {
                 self.add(run);
             }

@@ -138,7 +138,7 @@ fn texts(content: &[ContentBlock]) -> impl Iterator<Item = &str> {
             ContentBlock::ResourceLink { uri, name, .. } => (Some(uri), Some(name)),
             ContentBlock::Resource { resource } => match &resource.contents {
                 ResourceContents::Text(text) => (Some(&resource.uri), Some(text)),
-                _ => (Some(&resource.uri), None),
+                ResourceContents::Blob(_) => (Some(&resource.uri), None),
             },
             _ => (None, None),
         };

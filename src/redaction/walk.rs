@@ -38,6 +38,13 @@ pub(super) fn places(text: &str, pointers: &[Pointer]) -> Vec<Range<usize>> {
     walk.found
 }
 
+/// What follows a value.
+enum Next {
+    /// Another one, and the pointers that lead to it.
+    Value(Vec<usize>),
+    End,
+}
+
 struct Walk<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -80,17 +87,17 @@ impl Walk<'_> {
                 }
             }
             match self.next(pointers)? {
-                Some(next) => active = next,
-                None => return Some(()),
+                Next::Value(next) => active = next,
+                Next::End => return Some(()),
             }
         }
     }
 
     /// After a value: the pointers for the next one, or that it was the last.
-    fn next(&mut self, pointers: &[Pointer]) -> Option<Option<Vec<usize>>> {
+    fn next(&mut self, pointers: &[Pointer]) -> Option<Next> {
         loop {
             if self.open.is_empty() {
-                return Some(None);
+                return Some(Next::End);
             }
             self.skip_white();
             let byte = *self.bytes.get(self.pos)?;
@@ -98,7 +105,7 @@ impl Walk<'_> {
             match byte {
                 b',' => {
                     self.skip_white();
-                    return self.child(pointers).map(Some);
+                    return self.child(pointers).map(Next::Value);
                 }
                 b'}' | b']' => {
                     self.open.pop();
@@ -240,6 +247,21 @@ pub(super) fn texts(text: &str) -> Vec<Text<'_>> {
         }
     }
     texts
+}
+
+/// What of JSON text stands outside of its strings.
+pub(super) fn outside_texts(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let (mut parts, mut from) = (Vec::new(), 0);
+    while let Some(quote) = text[from..].find('"') {
+        parts.push(&text[from..from + quote]);
+        match string_end(bytes, from + quote) {
+            Some(end) => from = end,
+            None => return parts,
+        }
+    }
+    parts.push(&text[from..]);
+    parts
 }
 
 /// `text` with `with` in each of the places, which are in order.

@@ -244,6 +244,6 @@ impl fmt::Debug for SecretShapes {
         f.debug_struct("SecretShapes")
             .field("known", &self.known)
             .field("own", &own)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
