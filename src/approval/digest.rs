@@ -1,5 +1,6 @@
 //! What ties an answer to one question.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -90,7 +91,8 @@ impl QuestionDigest {
 /// The SHA-256 of the arguments as they were sent, where they are not shown so.
 pub(super) fn sent_digest(request: &ApprovalRequest) -> Option<String> {
     let sent = request.call().raw_arguments();
-    (request.shown_arguments() != sent).then(|| Digest::of(sent).to_string())
+    let differs = matches!(request.shown_arguments(), Cow::Owned(shown) if shown != sent);
+    differs.then(|| Digest::of(sent).to_string())
 }
 
 impl fmt::Display for QuestionDigest {

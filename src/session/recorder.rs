@@ -1,14 +1,16 @@
 //! The session log as the pipeline's recorder and the scheduler's journal.
 
-use std::collections::{HashMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::future::Future as _;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use toolfall_layers::panic::catch;
 
+use super::hidden::HiddenContexts;
 use super::log::Appended;
 use super::{
     CallRecord, ContextRecord, ErrorRecord, LogError, ResultRecord, SessionLog, StartedRecord,
@@ -50,25 +52,9 @@ pub struct SessionRecorder {
     /// What is hidden of records that belong to no call of a stack.
     redaction: Option<Arc<dyn Redaction>>,
     /// Messages that are not delivered yet and of which something is hidden.
-    hidden: Mutex<VecDeque<HiddenContext>>,
+    hidden: HiddenContexts,
     /// The ordinals of the calls that have no result yet, with their root's.
     open: Mutex<HashMap<ExecutionToken, Place>>,
-}
-
-/// So many undelivered messages with something hidden are kept.
-const MOST_HIDDEN: usize = 1024;
-
-/// What is to be seen of a message.
-struct HiddenContext {
-    id: Option<String>,
-    content: Vec<ContentBlock>,
-    shown: Vec<ContentBlock>,
-}
-
-impl HiddenContext {
-    fn is_of(&self, context: &ContextMessage) -> bool {
-        self.id == context.id && self.content == context.content
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -83,7 +69,7 @@ impl SessionRecorder {
         Self {
             log,
             redaction: None,
-            hidden: Mutex::default(),
+            hidden: HiddenContexts::default(),
             open: Mutex::default(),
         }
     }
@@ -113,7 +99,7 @@ impl SessionRecorder {
     /// The first message that could not be written.
     pub fn contexts(&self, contexts: &[ContextMessage]) -> Result<(), LogError> {
         for (context, content) in contexts.iter().zip(self.shown_contexts(contexts)) {
-            self.hidden().retain(|hidden| !hidden.is_of(context));
+            self.hidden.forget(context);
             self.log.append(ContextRecord {
                 call: None,
                 id: context.id.clone(),
@@ -135,10 +121,7 @@ impl SessionRecorder {
 
     fn shown(&self, context: &ContextMessage) -> Vec<ContentBlock> {
         let mut shown = ShownResult::default();
-        let hidden = self.hidden();
-        let known = hidden.iter().find(|hidden| hidden.is_of(context));
-        shown.content = known.map_or_else(|| context.content.clone(), |it| it.shown.clone());
-        drop(hidden);
+        shown.content = self.hidden.shown(context);
         if let Some(redaction) = &self.redaction {
             let hidden = catch(|| redaction.result("", None, &mut shown));
             if hidden.is_err() {
@@ -146,33 +129,6 @@ impl SessionRecorder {
             }
         }
         shown.content
-    }
-
-    fn hidden(&self) -> MutexGuard<'_, VecDeque<HiddenContext>> {
-        self.hidden.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps what is to be seen of the messages that a call with secrets left:
-    /// when they are delivered, nobody knows the call any more.
-    fn hide_contexts(&self, view: &CallView, result: &ToolResult) {
-        if !view.has_redactions() {
-            return;
-        }
-        for context in result.contexts() {
-            let shown = view.shown_content(&context.content);
-            if shown != context.content {
-                let mut hidden = self.hidden();
-                // Whoever never delivers messages does not have them kept.
-                if hidden.len() >= MOST_HIDDEN {
-                    hidden.pop_front();
-                }
-                hidden.push_back(HiddenContext {
-                    id: context.id.clone(),
-                    content: context.content.clone(),
-                    shown,
-                });
-            }
-        }
     }
 
     fn place(&self, token: ExecutionToken) -> Option<Place> {
@@ -186,7 +142,7 @@ impl Recorder for SessionRecorder {
         let call = self.log.new_call();
         let outer = view.parent().and_then(|parent| self.place(parent));
         let arguments = view.shown_arguments();
-        let redacted = arguments != view.raw_arguments();
+        let redacted = matches!(&arguments, Cow::Owned(shown) if shown != view.raw_arguments());
         let appended = self.log.append(CallRecord {
             call,
             id: view.id().as_str().to_owned(),
@@ -218,7 +174,7 @@ impl Recorder for SessionRecorder {
     }
 
     fn result(&self, view: &CallView, result: &ToolResult) -> Result<(), BoxError> {
-        self.hide_contexts(view, result);
+        self.hidden.keep(view, result);
         let place = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.remove(&view.token())

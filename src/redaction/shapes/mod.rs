@@ -104,6 +104,9 @@ impl Compiled {
             .collect::<Result<Vec<_>, _>>()?;
         let set = RegexSetBuilder::new(shapes.iter().map(|(_, pattern)| pattern))
             .size_limit(SIZE * 4)
+            // All of them at once have many states; with too few kept the
+            // search falls back to a slower engine.
+            .dfa_size_limit(SIZE * 2)
             .build();
         let last = || {
             shapes

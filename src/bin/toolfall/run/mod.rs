@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolfall::host::Host;
+use toolfall::host::{Host, HostPipeline};
 use toolfall::policy::RuleList;
+use toolfall::redaction::SecretShapes;
 use toolfall::session::{Options, Recovery, SessionLog, SessionRecorder, SyncPolicy};
 use toolfall::{PostDecision, PostRequest, Scheduler, TimeoutLayer};
 
@@ -68,11 +69,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         }
     }
     let log = open_log(&log, &args, &config, &screen)?;
-    let mut recorder = SessionRecorder::new(log.clone());
-    if let Some(shapes) = &shapes {
-        recorder = recorder.redact(shapes.clone());
-    }
-    let recorder = Arc::new(recorder);
+    let recorder = Arc::new(recorder(&log, shapes.as_ref()));
 
     let prompt = Prompt::new(screen.clone(), interrupt.clone());
     let asking = Asking::new(&config, presets, agents.root(), &recorder)?;
@@ -88,18 +85,11 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         host.guards().register(permission.guard()).keep();
     }
     let decide = Decide::new(rules, agents.rules(), asking.permission);
-    let mut pipeline = host.pipeline();
-    if let Some(shapes) = &shapes {
-        pipeline = pipeline.redact(shapes.clone());
-    }
-    let pipeline = pipeline
+    let pipeline = redacting(host.pipeline(), shapes.as_ref())
         // Outside the hooks, so that it counts every outcome as it will be.
         .post_execute(policies.remind())
         // Outside the hooks, so that what they say is masked as well.
-        .post_execute(move |post: &PostRequest| match &masks {
-            Some(shapes) => shapes.review(post),
-            None => PostDecision::accept(),
-        })
+        .post_execute(masking(masks))
         .post_execute(policies.hooks_after())
         .decision_layer(policies.budgets.layer())
         .pre_decision(policies.hooks_before(never))
@@ -147,6 +137,33 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     ran?;
     closed.map_err(|error| log_error(&error))?;
     Ok(status)
+}
+
+/// The recorder of `log`, for messages and calls that no pipeline has, too.
+fn recorder(log: &SessionLog, shapes: Option<&SecretShapes>) -> SessionRecorder {
+    let recorder = SessionRecorder::new(log.clone());
+    match shapes {
+        Some(shapes) => recorder.redact(shapes.clone()),
+        None => recorder,
+    }
+}
+
+/// Hides secrets from people and the log, if anything is to be hidden.
+fn redacting(pipeline: HostPipeline, shapes: Option<&SecretShapes>) -> HostPipeline {
+    match shapes {
+        Some(shapes) => pipeline.redact(shapes.clone()),
+        None => pipeline,
+    }
+}
+
+/// Masks results for the model, if anything is to be.
+fn masking(
+    masks: Option<SecretShapes>,
+) -> impl Fn(&PostRequest) -> PostDecision + Clone + Send + Sync + 'static {
+    move |post: &PostRequest| match &masks {
+        Some(shapes) => shapes.review(post),
+        None => PostDecision::accept(),
+    }
 }
 
 fn status(runner: &Runner<impl toolfall::pipeline::PipelineService>, cancelled: bool) -> u8 {
