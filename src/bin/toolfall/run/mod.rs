@@ -159,7 +159,7 @@ fn redacting(pipeline: HostPipeline, shapes: Option<&SecretShapes>) -> HostPipel
 /// Masks results for the model, if anything is to be.
 fn masking(
     masks: Option<SecretShapes>,
-) -> impl Fn(&PostRequest) -> PostDecision + Clone + Send + Sync + 'static {
+) -> impl Fn(&PostRequest) -> PostDecision + Clone + Send + std::marker::Sync + 'static {
     move |post: &PostRequest| match &masks {
         Some(shapes) => shapes.review(post),
         None => PostDecision::accept(),
