@@ -534,7 +534,7 @@ async fn a_saved_question_is_bound_to_what_was_sent_and_to_what_it_shows() {
     let (records, saved) = left_open(ARGUMENTS).await;
     // The log alone gives the same question.
     let unfinished = Unfinished::of(&records);
-    assert_eq!(unfinished.questions(), [saved.clone()]);
+    assert_eq!(unfinished.questions(), std::slice::from_ref(&saved));
     assert!(unfinished.calls()[0].redacted);
 
     // It survives being written, and no change.
@@ -583,8 +583,10 @@ async fn cards_show_the_view_live_and_from_the_log() {
             Some(CallCard::Generic(GenericCall::new(title)))
         })
         .present_result(|args: Value, result: &Presented<'_>| {
-            let mut card = GenericResult::default();
-            card.content = Some(result.content.to_vec());
+            let card = GenericResult {
+                content: Some(result.content.to_vec()),
+                ..GenericResult::default()
+            };
             assert_eq!(args["token"], "[redacted]");
             Some(ResultCard::Generic(card))
         });
@@ -839,10 +841,7 @@ async fn messages_that_a_call_leaves_are_masked_in_the_log_and_for_people() {
         "the model reads it"
     );
     let shown = recorder.shown_contexts(contexts);
-    assert_eq!(
-        shown[0][0].as_text().unwrap(),
-        format!("remember {}", SHOWN)
-    );
+    assert_eq!(shown[0][0].as_text().unwrap(), format!("remember {SHOWN}"));
     recorder.contexts(contexts).unwrap();
     let text = lines(&log).join("\n");
     assert!(
