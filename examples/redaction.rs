@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use toolfall::redaction::SecretShapes;
 use toolfall::session::{SessionLog, SessionRecorder};
 use toolfall::{
-    ApprovalAnswer, ApprovalOutcome, ApprovalRequest, Arguments, BoxError, CallView, Decision,
-    Pipeline, Registry, raw_tool,
+    ApprovalAnswer, ApprovalOutcome, ApprovalRequest, Arguments, BoxError, CallRequest, CallView,
+    Decision, Pipeline, Registry, Scope, raw_tool,
 };
 
 #[tokio::main(flavor = "current_thread")]
@@ -68,8 +68,9 @@ async fn main() -> Result<(), BoxError> {
         .build();
 
     let arguments = r#"{"to": "production", "token": "correct-horse-battery"}"#;
-    let cancel = CancellationToken::new();
-    let result = pipeline.call("1", "deploy", arguments, cancel).await;
+    let call = CallRequest::new("1", "deploy", arguments, CancellationToken::new());
+    // Only a call with a scope has somebody who can be asked.
+    let result = pipeline.run(call.with_scope(Scope::new("agent"))).await;
 
     println!("the model reads    {}", result.text());
     assert_eq!(
