@@ -83,6 +83,7 @@ mod bodies;
 mod encode;
 mod error;
 mod fields;
+mod hidden;
 mod log;
 mod options;
 mod permission;

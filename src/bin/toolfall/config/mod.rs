@@ -13,6 +13,7 @@ mod place;
 mod policy;
 #[cfg(unix)]
 mod program;
+mod redaction;
 mod repeat;
 mod schema;
 mod spill;
@@ -72,6 +73,7 @@ struct Written {
     replay: Vec<tools::Recorded>,
     budget: Option<budget::Budget>,
     repeat: Option<repeat::Repeat>,
+    redaction: Option<redaction::Redaction>,
     hooks: Option<hooks::Hooks>,
     spill: Option<spill::Table>,
     /// What is allowed in advance, for more than one call.
