@@ -11,6 +11,7 @@
 //! - [`permission`]: presets and the approval policy of a session.
 //! - [`session`]: the durable record, its recovery and its checker.
 //! - [`card`]: what people see of calls and results, live and from a log.
+//! - [`redaction`]: what people, logs and traces do not get to see.
 //! - [`retain`] and [`spill`]: output within a budget, and where the rest goes.
 //! - [`wire`] and [`pairing`]: providers' messages.
 //! - [`layers`]: the contract, for custom layers.
@@ -69,6 +70,7 @@ pub mod policy;
     all(feature = "code-child", target_os = "linux")
 ))]
 mod process;
+pub mod redaction;
 pub mod registry;
 #[cfg(feature = "workspace")]
 pub mod replay;

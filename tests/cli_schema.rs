@@ -130,7 +130,9 @@ fn the_program_knows_the_keys_of_the_schema_and_no_others() {
                 " }]",
             ),
             "command" | "replay" | "grants" | "agent" | "permission.presets" | "policy.rules"
-            | "hooks.before" | "hooks.after" => (format!("[[{name}]]\n"), ""),
+            | "hooks.before" | "hooks.after" | "redaction.tool" | "redaction.pattern" => {
+                (format!("[[{name}]]\n"), "")
+            }
             name => (format!("[{name}]\n"), ""),
         };
         place.write("toolfall.toml", format!("{before}odd = 1{after}\n"));

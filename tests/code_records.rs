@@ -754,3 +754,55 @@ async fn a_listener_that_hangs_ends_with_the_outer_call() {
         [ContentBlock::text(r#"{"n":1}"#)]
     );
 }
+
+/// What a tool hides of its calls is hidden in a program's as well.
+#[tokio::test]
+async fn secrets_of_calls_are_in_no_record() {
+    let picture = ContentBlock::Image {
+        data: "aGk=".into(),
+        mime_type: "image/png".into(),
+    };
+    let tool = raw_tool(
+        "log_in",
+        "",
+        any_object(),
+        |_: Arguments, _: ToolContext| async {
+            Ok::<_, BoxError>(json!({"token": "tok-12345678"}))
+        },
+    )
+    .render(move |_| {
+        Ok(vec![
+            ContentBlock::text("got tok-12345678"),
+            picture.clone(),
+        ])
+    })
+    .secret_arguments(["/password"])
+    .secret_results(["/token"]);
+    let run = recorded(
+        [tool],
+        calls("log_in", &[json!({"password": "correct-horse"})]),
+    );
+    let recorder = Arc::new(SessionRecorder::new(run.log.clone()));
+    let pipeline = Pipeline::builder(run.coded.registry.clone())
+        .recorder(recorder.clone())
+        .build();
+    let result = pipeline.run(run_code()).await;
+    assert!(
+        result.text().contains("tok-12345678"),
+        "the program gets it"
+    );
+    recorder.contexts(result.contexts()).unwrap();
+    let records = run.records();
+    let [start] = &starts(&records)[..] else {
+        panic!("one call")
+    };
+    assert!(start.redacted && start.arguments.contains("[redacted]"));
+    let mut inner = records.clone();
+    // The outer result is the program's own, which returned the token.
+    inner.retain(|record| !matches!(record.body, Body::Result(_)));
+    let logged = serde_json::to_string(&inner).unwrap();
+    for secret in ["correct-horse", "tok-12345678"] {
+        assert!(!logged.contains(secret), "{logged}");
+    }
+    assert!(logged.contains("context/message"));
+}

@@ -50,6 +50,7 @@ fn every_record_reads_back_as_it_was_written() {
             agent: Some("lead".into()),
             synthetic: true,
             unordered: true,
+            redacted: true,
         }
         .into(),
         StartedRecord { call: MAX_NUMBER }.into(),

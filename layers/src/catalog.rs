@@ -15,6 +15,7 @@ use crate::content::ContentBlock;
 use crate::error::BoxError;
 use crate::outcome::ToolOutcome;
 use crate::panic::catch;
+use crate::redaction::Redaction;
 
 /// Finds the definition of a call's tool.
 pub trait Catalog: Send + Sync + 'static {
@@ -36,6 +37,12 @@ pub trait Catalog: Send + Sync + 'static {
     /// Whether any tool may declare a budget. While none does, a timeout
     /// stage looks no tool up.
     fn has_budgets(&self) -> bool {
+        true
+    }
+
+    /// Whether any tool may have a [redaction](Definition::redaction). While
+    /// none has, no tool is looked up for one.
+    fn has_redactions(&self) -> bool {
         true
     }
 
@@ -72,6 +79,12 @@ pub trait Definition: Any + Send + Sync {
     /// Whether the tool declares that a call of it changes files.
     fn makes_edits(&self) -> bool {
         false
+    }
+
+    /// What people and records do not see of the tool's calls, if there is
+    /// such a thing. The same object every time, as one call asks repeatedly.
+    fn redaction(&self) -> Option<Arc<dyn Redaction>> {
+        None
     }
 
     /// Judges the arguments; a failure is the outcome and the body does not

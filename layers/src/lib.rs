@@ -57,6 +57,7 @@ pub mod policy;
 pub mod post_execute;
 pub mod pre_decision;
 mod ready;
+pub mod redaction;
 pub mod result_notify;
 pub mod retry;
 mod span;
@@ -87,6 +88,7 @@ pub use self::outcome::{
 };
 pub use self::post_execute::{PostDecision, PostExecuteLayer, PostRequest};
 pub use self::pre_decision::{Decision, GuardRelaxed, MonotonicGuard, PreDecisionLayer, Reason};
+pub use self::redaction::{Redaction, ShownResult};
 pub use self::result_notify::{Observer, Recorded, Recorder, ResultNotifyLayer};
 pub use self::retry::RetryLayer;
 pub use self::timeout::TimeoutLayer;

@@ -80,6 +80,7 @@ impl Drop for Trail {
         if let Err(error) = self.decide(&ApprovalOutcome::Cancelled.into()) {
             // Outside the macro, which has a `display` of its own.
             let error = display(&error);
+            let error = self.request.call().shown_text(&error);
             tracing::warn!(
                 "tool \"{}\" ({}): approval {} was dropped and cannot be recorded as cancelled: {}",
                 self.request.tool(),

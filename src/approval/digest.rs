@@ -1,5 +1,6 @@
 //! What ties an answer to one question.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use toolfall_layers::{ApprovalRequest, Digest, Scope, printable};
 
 /// A SHA-256 over what a question asks about: the scope's name, the call's id,
-/// the tool's name and the exact text of the arguments.
+/// the tool's name and the exact text of the arguments; where something of them
+/// is hidden ([`redaction`](crate::redaction)), over what is shown of them as
+/// well.
 ///
 /// Whoever answers sends back the digest of what was shown, so that an answer
 /// cannot release a call that was not. It is written as 64 hexadecimal digits.
@@ -27,9 +30,34 @@ pub struct QuestionDigest([u8; 32]);
 impl QuestionDigest {
     /// The digest of a question about a call.
     pub fn of(scope: Option<&str>, call_id: &str, tool: &str, arguments: &str) -> Self {
+        let arguments = Digest::of(arguments).to_string();
+        Self::over("question 1", scope, call_id, tool, &[&arguments])
+    }
+
+    /// The digest of a question that shows less than what was sent, of which
+    /// `sent` is the SHA-256 in hexadecimal digits. It binds both: neither can
+    /// be exchanged for another.
+    pub(super) fn of_shown(
+        scope: Option<&str>,
+        call_id: &str,
+        tool: &str,
+        shown: &str,
+        sent: &str,
+    ) -> Self {
+        let shown = Digest::of(shown).to_string();
+        Self::over("question 2", scope, call_id, tool, &[&shown, sent])
+    }
+
+    fn over(
+        kind: &str,
+        scope: Option<&str>,
+        call_id: &str,
+        tool: &str,
+        arguments: &[&str],
+    ) -> Self {
         // Lengths go before the parts, so that no two ways to cut one text
         // into parts come to the same.
-        let mut whole = String::from("question 1");
+        let mut whole = String::from(kind);
         for part in [scope, Some(call_id), Some(tool)] {
             match part {
                 Some(part) => {
@@ -41,20 +69,30 @@ impl QuestionDigest {
                 None => whole.push_str("\n-"),
             }
         }
-        whole.push('\n');
-        whole.push_str(&Digest::of(arguments).to_string());
+        for digest in arguments {
+            whole.push('\n');
+            whole.push_str(digest);
+        }
         Self(*Digest::of(&whole).as_bytes())
     }
 
     /// The digest of the question that `request` asks.
     pub fn of_request(request: &ApprovalRequest) -> Self {
-        Self::of(
-            request.scope().map(Scope::name),
-            request.call_id().as_str(),
-            request.tool(),
-            request.call().raw_arguments(),
-        )
+        let (scope, id) = (request.scope().map(Scope::name), request.call_id().as_str());
+        match sent_digest(request) {
+            None => Self::of(scope, id, request.tool(), request.call().raw_arguments()),
+            Some(sent) => {
+                Self::of_shown(scope, id, request.tool(), &request.shown_arguments(), &sent)
+            }
+        }
     }
+}
+
+/// The SHA-256 of the arguments as they were sent, where they are not shown so.
+pub(super) fn sent_digest(request: &ApprovalRequest) -> Option<String> {
+    let sent = request.call().raw_arguments();
+    let differs = matches!(request.shown_arguments(), Cow::Owned(shown) if shown != sent);
+    differs.then(|| Digest::of(sent).to_string())
 }
 
 impl fmt::Display for QuestionDigest {

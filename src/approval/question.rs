@@ -129,6 +129,7 @@ impl Open {
 fn failed(request: &ApprovalRequest, error: &dyn std::fmt::Display) -> ApprovalAnswer {
     // Outside the macro, which has a `display` of its own.
     let error = display(error);
+    let error = request.call().shown_text(&error);
     tracing::warn!(
         "tool \"{}\" ({}): an answerer failed: {error}",
         request.tool(),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use toolfall_layers::ApprovalRequest;
 
 use super::QuestionDigest;
+use super::digest::sent_digest;
 use crate::session::{AskedRecord, OpenCall};
 
 /// A question as data: everything a person needs to answer it.
@@ -32,6 +33,10 @@ pub struct SavedQuestion {
     #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<String>,
     digest: QuestionDigest,
+    /// The digest of the arguments as they were sent, if they are shown with
+    /// something hidden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sent: Option<String>,
 }
 
 impl SavedQuestion {
@@ -46,10 +51,11 @@ impl SavedQuestion {
             id: request.id(),
             call_id: request.call_id().as_str().to_owned(),
             tool: request.tool().to_owned(),
-            arguments: request.call().raw_arguments().to_owned(),
+            arguments: request.shown_arguments().into_owned(),
             reason: request.reason().map(ToOwned::to_owned),
             scope: request.scope().map(|scope| scope.name().to_owned()),
             digest,
+            sent: sent_digest(request),
         }
     }
 
@@ -65,13 +71,18 @@ impl SavedQuestion {
             reason: asked.reason.clone(),
             scope: call.agent.clone(),
             digest: expected,
+            sent: asked.sent.clone(),
         };
         (question.computed() == expected).then_some(question)
     }
 
     fn computed(&self) -> QuestionDigest {
         let scope = self.scope.as_deref();
-        QuestionDigest::of(scope, &self.call_id, &self.tool, &self.arguments)
+        let (id, tool, arguments) = (&self.call_id, &self.tool, &self.arguments);
+        match &self.sent {
+            None => QuestionDigest::of(scope, id, tool, arguments),
+            Some(sent) => QuestionDigest::of_shown(scope, id, tool, arguments, sent),
+        }
     }
 
     /// The question's own id.
@@ -89,9 +100,16 @@ impl SavedQuestion {
         &self.tool
     }
 
-    /// The text of the arguments, exactly as the model sent them.
+    /// The text of the arguments: exactly as the model sent them, or, if
+    /// [something is hidden](Self::is_redacted), as people may see it.
     pub fn arguments(&self) -> &str {
         &self.arguments
+    }
+
+    /// Whether something of the arguments is hidden. Digest and answer are
+    /// bound to what was sent all the same.
+    pub const fn is_redacted(&self) -> bool {
+        self.sent.is_some()
     }
 
     /// Why the policies ask.
@@ -122,6 +140,8 @@ struct Written {
     #[serde(default)]
     scope: Option<String>,
     digest: QuestionDigest,
+    #[serde(default)]
+    sent: Option<String>,
 }
 
 /// A question whose digest is not that of what it shows.
@@ -144,6 +164,7 @@ impl TryFrom<Written> for SavedQuestion {
             reason: written.reason,
             scope: written.scope,
             digest: written.digest,
+            sent: written.sent,
         };
         let expected = question.computed();
         if question.digest == expected {

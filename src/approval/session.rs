@@ -2,6 +2,7 @@
 
 use toolfall_layers::{ApprovalAnswer, ApprovalRequest, BoxError};
 
+use super::digest::sent_digest;
 use super::{ApprovalAudit, QuestionDigest};
 use crate::session::{AskedRecord, DecidedRecord, SessionRecorder};
 
@@ -18,6 +19,7 @@ impl ApprovalAudit for SessionRecorder {
             reason: request.reason().map(ToOwned::to_owned),
             // Without an id the call cannot be made again as the same one.
             digest: call_id.map(|_| QuestionDigest::of_request(request)),
+            sent: call_id.and_then(|_| sent_digest(request)),
         })?;
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::redaction::ShownResult;
 use crate::session::ResultRecord;
 use crate::{ContentBlock, ToolResult};
 
@@ -18,7 +19,9 @@ pub struct Presented<'a> {
 }
 
 impl<'a> Presented<'a> {
-    /// What is to be seen of a result.
+    /// What is to be seen of a result. Secrets that a tool keeps in its
+    /// results, and its renderer writes into a text, are known where the value
+    /// is: of such a tool take [`of_shown`](Self::of_shown).
     pub fn of(result: &'a ToolResult) -> Self {
         Self {
             content: result.content(),
@@ -34,6 +37,24 @@ impl<'a> Presented<'a> {
             meta: record.meta.as_ref(),
             is_error: record.is_error,
         }
+    }
+
+    /// What is to be seen of what a call shows of its result:
+    /// [`CallView::shown_result`](crate::CallView::shown_result).
+    pub fn of_shown(shown: &'a ShownResult) -> Self {
+        Self {
+            content: &shown.content,
+            meta: shown.meta.as_ref(),
+            is_error: shown.message.is_some(),
+        }
+    }
+
+    /// A copy, of which parts can be hidden.
+    pub(crate) fn to_shown(self) -> ShownResult {
+        let mut shown = ShownResult::default();
+        shown.content = self.content.to_vec();
+        shown.meta = self.meta.cloned();
+        shown
     }
 
     /// The text, if the content is one block of text and nothing else.

@@ -3,6 +3,8 @@
 //! One set for all languages, so that what can be bound in one can be bound
 //! in every other.
 
+use crate::sdk::Language;
+
 /// Globals that belong to runtimes.
 const GLOBALS: [&str; 5] = [
     "console",
@@ -22,82 +24,8 @@ const MEMBERS: [&str; 6] = [
     "add_note",
 ];
 
-/// Words of ECMAScript and of Python, its soft keywords too, sorted.
-const WORDS: [&str; 73] = [
-    "False",
-    "None",
-    "True",
-    "_",
-    "and",
-    "arguments",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "case",
-    "catch",
-    "class",
-    "const",
-    "continue",
-    "debugger",
-    "def",
-    "default",
-    "del",
-    "delete",
-    "do",
-    "elif",
-    "else",
-    "enum",
-    "eval",
-    "except",
-    "export",
-    "extends",
-    "false",
-    "finally",
-    "for",
-    "from",
-    "function",
-    "global",
-    "if",
-    "implements",
-    "import",
-    "in",
-    "instanceof",
-    "interface",
-    "is",
-    "lambda",
-    "let",
-    "match",
-    "new",
-    "nonlocal",
-    "not",
-    "null",
-    "or",
-    "package",
-    "pass",
-    "private",
-    "protected",
-    "public",
-    "raise",
-    "return",
-    "static",
-    "super",
-    "switch",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "type",
-    "typeof",
-    "undefined",
-    "var",
-    "void",
-    "while",
-    "with",
-    "yield",
-    "NaN",
-];
+/// What no JavaScript program can bind, though it is no word.
+const CONSTANTS: [&str; 3] = ["Infinity", "NaN", "undefined"];
 
 /// Whether `name` is a global of the runtimes themselves.
 pub fn is_global(name: &str) -> bool {
@@ -109,9 +37,11 @@ pub fn is_error_member(name: &str) -> bool {
     MEMBERS.contains(&name)
 }
 
-/// Whether `name` is a word of one of the languages.
+/// Whether `name` is a word of one of the languages, Python's soft keywords
+/// and JavaScript's constants too.
 pub fn is_word(name: &str) -> bool {
-    WORDS.contains(&name)
+    let is_reserved = |language: &Language| language.is_reserved(name);
+    CONSTANTS.contains(&name) || Language::ALL.iter().any(is_reserved)
 }
 
 /// Whether `name` is one of Python's own: `__x__`, with something between.

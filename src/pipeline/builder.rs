@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use toolfall_layers::Redaction;
 use toolfall_layers::approval::NoApprover;
 use toolfall_layers::policy::IntoPolicy;
 use toolfall_layers::result_notify::Notice;
@@ -183,6 +184,14 @@ impl<Post, Pre, A, G, Around> PipelineBuilder<Post, Pre, A, G, Around> {
     /// Adds an observer that is a type of its own.
     pub fn observe_with(mut self, observer: Arc<dyn Observer>) -> Self {
         self.result = self.result.observe_with(observer);
+        self
+    }
+
+    /// Hides from people and from the log what `redaction` says, of every
+    /// call: [`SecretShapes`](crate::redaction) for instance. What single
+    /// tools hide they say themselves.
+    pub fn redact(mut self, redaction: impl Redaction) -> Self {
+        self.result = self.result.redact(Arc::new(redaction));
         self
     }
 

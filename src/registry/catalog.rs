@@ -24,6 +24,10 @@ impl Catalog for Registry {
         self.0.finalizers.load(Ordering::Acquire)
     }
 
+    fn has_redactions(&self) -> bool {
+        self.0.redactions.load(Ordering::Acquire)
+    }
+
     fn has_budgets(&self) -> bool {
         self.0.budgets.load(Ordering::Acquire)
     }

@@ -121,6 +121,8 @@ struct Inner {
     tools: Published<Snapshot>,
     /// Whether a tool with a finalizer was ever registered.
     finalizers: AtomicBool,
+    /// Whether a tool with secrets was ever registered.
+    redactions: AtomicBool,
     /// Whether a tool with a budget was ever registered.
     budgets: AtomicBool,
 }
@@ -137,6 +139,7 @@ impl Registry {
         Self(Arc::new(Inner {
             tools: Published::new(Snapshot::default()),
             finalizers: AtomicBool::new(false),
+            redactions: AtomicBool::new(false),
             budgets: AtomicBool::new(false),
         }))
     }
@@ -147,7 +150,7 @@ impl Registry {
     /// # Errors
     ///
     /// [`RegisterError`] if the name is taken or reserved, a schema cannot be
-    /// used, or the budget is zero. Nothing changes then.
+    /// used, the budget is zero, or a secret's place is no pointer. Nothing changes then.
     pub fn register(&self, tool: ToolDef) -> Result<Registration, RegisterError> {
         self.add(None, tool)
     }
@@ -262,6 +265,9 @@ impl Registry {
     fn announce_kinds(&self, tool: &ToolEntry) {
         if tool.has_finalizer() {
             self.0.finalizers.store(true, Ordering::Release);
+        }
+        if tool.redaction().is_some() {
+            self.0.redactions.store(true, Ordering::Release);
         }
         if tool.budget().is_some() {
             self.0.budgets.store(true, Ordering::Release);

@@ -10,6 +10,7 @@ use super::mask::Mask;
 use super::presentation::Declared;
 use super::reserved::is_reserved;
 use super::{Inner, Registry};
+use crate::redaction::{PointerError, SecretPlaces};
 use crate::schema::{SchemaError, unknown_keywords};
 use crate::tool::{ToolDef, ToolEntry};
 
@@ -77,6 +78,15 @@ pub enum RegisterError {
         /// What is wrong, and where.
         detail: String,
     },
+    /// A place of a secret that is no JSON pointer.
+    #[error("tool \"{name}\" names a secret by what is no pointer")]
+    Secret {
+        /// The tool's name.
+        name: String,
+        /// What is wrong.
+        #[source]
+        error: PointerError,
+    },
     /// A budget that is no budget.
     #[error(
         "tool \"{name}\": timeoutMs must be a positive finite number no greater than 2147483647, \
@@ -132,7 +142,13 @@ pub(super) fn compile(tool: ToolDef) -> Result<ToolEntry, RegisterError> {
             detail: error.to_string(),
         });
     }
-    let entry = ToolEntry::compile(tool).map_err(|error| RegisterError::Schema { name, error })?;
+    let secrets = SecretPlaces::new(tool.secrets_in_arguments(), tool.secrets_in_results());
+    let secrets = secrets.map_err(|error| RegisterError::Secret {
+        name: name.clone(),
+        error,
+    })?;
+    let entry =
+        ToolEntry::compile(tool, secrets).map_err(|error| RegisterError::Schema { name, error })?;
     warn_of_unknown_keywords(&entry.def);
     Ok(entry)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolfall_layers::{Arguments, Scope};
+use toolfall_layers::{Arguments, Definition as _, Redaction, Scope};
 
 use super::reserved::is_reserved;
 use super::{Presentation, Registry};
@@ -52,6 +52,13 @@ impl Registry {
     /// The definition of a tool, as a caller in `scope` sees it.
     pub fn get(&self, name: &str, scope: Option<&Scope>) -> Option<ToolDef> {
         self.find(name, scope).map(|entry| entry.def.clone())
+    }
+
+    /// What people and records do not see of calls of a tool, if it
+    /// [hides](ToolDef::secret_arguments) anything from them: for hosts that
+    /// show calls without a pipeline.
+    pub fn redaction(&self, name: &str, scope: Option<&Scope>) -> Option<Arc<dyn Redaction>> {
+        self.find(name, scope)?.redaction()
     }
 
     /// What a call looks like to people, as the tool that a caller in `scope`

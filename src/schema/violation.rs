@@ -44,6 +44,15 @@ impl Violation {
         &self.found
     }
 
+    /// Quotes what stands in `shown` in the place of what was found: a view of
+    /// the value in which something is hidden.
+    pub(crate) fn find_in(&mut self, shown: &Value) {
+        self.found = match shown.pointer(&self.pointer) {
+            Some(found) => quoted(found),
+            None => toolfall_layers::redaction::REDACTED.to_owned(),
+        };
+    }
+
     /// The value is wrong, and it would take too long to say where.
     pub(super) fn somewhere(root: Root<'_>, value: &Value) -> Self {
         Self {

@@ -26,6 +26,10 @@ pub struct AskedRecord {
     /// no id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<QuestionDigest>,
+    /// The SHA-256 of the arguments as they were sent, in hexadecimal digits.
+    /// Only where the call's record has them redacted: the digest is over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<String>,
 }
 
 /// The word in [`DecidedRecord::why`] for a deadline that passed.

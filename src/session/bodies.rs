@@ -24,8 +24,13 @@ pub struct CallRecord {
     pub id: String,
     /// The tool's name, as sent.
     pub name: String,
-    /// The arguments' text, exactly as sent.
+    /// The arguments' text: as sent, or, if [`redacted`](Self::redacted), as
+    /// people may see it.
     pub arguments: String,
+    /// Something of the arguments is hidden. The call cannot be made again
+    /// from this record.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub redacted: bool,
     /// The outermost call that this one is nested in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<u64>,

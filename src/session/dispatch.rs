@@ -33,8 +33,11 @@ pub struct DispatchStartRecord {
     pub sub_call_id: String,
     /// The tool's name.
     pub name: String,
-    /// The arguments' text.
+    /// The arguments' text, as far as people may see it.
     pub arguments: String,
+    /// Something of the arguments is hidden, see [`CallRecord::redacted`].
+    #[serde(default, skip_serializing_if = "super::bodies::is_false")]
+    pub redacted: bool,
     /// The agent on whose behalf the call was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -59,7 +62,7 @@ pub struct DispatchRecord {
     pub sub_call_id: String,
     /// The tool's name.
     pub name: String,
-    /// The arguments' text.
+    /// The arguments' text, as far as people may see it.
     pub arguments: String,
     /// Whether the call failed.
     pub is_error: bool,
@@ -97,6 +100,7 @@ impl DispatchStartRecord {
             id: self.sub_call_id.clone(),
             name: self.name.clone(),
             arguments: self.arguments.clone(),
+            redacted: self.redacted,
             root: self.root,
             parent: self.parent,
             agent: self.agent.clone(),

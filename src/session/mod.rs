@@ -84,6 +84,7 @@ mod dispatch;
 mod encode;
 mod error;
 mod fields;
+mod hidden;
 mod log;
 mod log_copy;
 mod options;

@@ -1,5 +1,6 @@
 //! The session log as the pipeline's recorder and the scheduler's journal.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future as _;
@@ -7,6 +8,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use toolfall_layers::panic::catch;
+
+use super::hidden::HiddenContexts;
 use super::log::Appended;
 use super::log_copy::{LogCopy, SubCall};
 use super::{
@@ -14,10 +18,11 @@ use super::{
     SessionLog, StartedRecord,
 };
 use crate::policy::grants::GrantedBy;
+use crate::redaction::{REDACTED, Redaction, ShownResult};
 use crate::scheduler::Journal;
 use crate::{
-    BoxError, CallId, CallRequest, CallView, ContextMessage, ExecutionToken, FailureKind, Recorded,
-    Recorder, ToolResult,
+    BoxError, CallId, CallRequest, CallView, ContentBlock, ContextMessage, ExecutionToken,
+    FailureKind, Recorded, Recorder, ToolResult,
 };
 
 /// Writes every call of a stack to a [`SessionLog`].
@@ -46,6 +51,10 @@ use crate::{
 /// ```
 pub struct SessionRecorder {
     log: SessionLog,
+    /// What is hidden of records that belong to no call of a stack.
+    redaction: Option<Arc<dyn Redaction>>,
+    /// Messages that are not delivered yet and of which something is hidden.
+    hidden: HiddenContexts,
     /// The ordinals of the calls that have no result yet, with their root's.
     open: Mutex<HashMap<ExecutionToken, Place>>,
 }
@@ -62,8 +71,18 @@ impl SessionRecorder {
     pub fn new(log: SessionLog) -> Self {
         Self {
             log,
+            redaction: None,
+            hidden: HiddenContexts::default(),
             open: Mutex::default(),
         }
+    }
+
+    /// Hides what `redaction` says where there is no pipeline to do so
+    /// ([`PipelineBuilder::redact`](crate::PipelineBuilder::redact)): of calls
+    /// that a batch never began, and of messages for the model.
+    pub fn redact(mut self, redaction: impl Redaction) -> Self {
+        self.redaction = Some(Arc::new(redaction));
+        self
     }
 
     /// The log.
@@ -82,17 +101,37 @@ impl SessionRecorder {
     ///
     /// The first message that could not be written.
     pub fn contexts(&self, contexts: &[ContextMessage]) -> Result<(), LogError> {
-        for context in contexts {
+        for (context, content) in contexts.iter().zip(self.shown_contexts(contexts)) {
+            self.hidden.forget(context);
             self.log.append(ContextRecord {
                 call: None,
                 id: context.id.clone(),
                 role: "user".to_owned(),
-                content: context.content.clone(),
+                content,
                 source: serde_json::to_value(&context.source).ok(),
                 metadata: context.meta.clone(),
             })?;
         }
         Ok(())
+    }
+
+    /// The contents of messages as people may see them, and as
+    /// [`contexts`](Self::contexts) records them: without what the calls that
+    /// left them hide. Ask before they are recorded.
+    pub fn shown_contexts(&self, contexts: &[ContextMessage]) -> Vec<Vec<ContentBlock>> {
+        contexts.iter().map(|context| self.shown(context)).collect()
+    }
+
+    fn shown(&self, context: &ContextMessage) -> Vec<ContentBlock> {
+        let mut shown = ShownResult::default();
+        shown.content = self.hidden.shown(context);
+        if let Some(redaction) = &self.redaction {
+            let hidden = catch(|| redaction.result("", None, &mut shown));
+            if hidden.is_err() {
+                shown.content = vec![ContentBlock::text(REDACTED)];
+            }
+        }
+        shown.content
     }
 
     fn place(&self, token: ExecutionToken) -> Option<Place> {
@@ -108,15 +147,9 @@ impl Recorder for SessionRecorder {
         let appended = self.log.append(match sub_call(view) {
             Some(sub) => Body::DispatchStart(dispatch_start(view, &sub, call, outer)),
             None => Body::Call(CallRecord {
-                call,
-                id: view.id().as_str().to_owned(),
-                name: view.name().to_owned(),
-                arguments: view.raw_arguments().to_owned(),
                 root: outer.map(|outer| outer.root),
                 parent: outer.map(|outer| outer.call),
-                agent: view.scope().map(|scope| scope.name().to_owned()),
-                synthetic: false,
-                unordered: !view.is_in_batch(),
+                ..call_of(view, call)
             }),
         });
         if appended.is_ok() {
@@ -139,6 +172,7 @@ impl Recorder for SessionRecorder {
     }
 
     fn result(&self, view: &CallView, result: &ToolResult) -> Result<(), BoxError> {
+        self.hidden.keep(view, result);
         let place = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.remove(&view.token())
@@ -147,11 +181,15 @@ impl Recorder for SessionRecorder {
         let Some(place) = place else {
             return Ok(());
         };
-        let mut record = record_of(place.call, view.id().as_str(), result);
+        let shown = view.shown_result(result);
+        let shown = shown.unwrap_or_else(|| ShownResult::of(result));
+        let mut record = record_of(place.call, view.id().as_str(), result, shown);
         (record.allowed_by, record.granted_by) = let_through(view, result);
         match sub_call(view) {
             None => drop(self.log.append(record)?),
             Some(sub) => {
+                // Pictures of such a call reach the model as a message.
+                self.hidden.keep_content(result, &record.content);
                 let outer = place.parent.map(|call| Place {
                     call,
                     root: place.root,
@@ -169,17 +207,34 @@ impl Recorder for SessionRecorder {
 impl Journal for SessionRecorder {
     fn not_started(&self, request: &CallRequest, result: &ToolResult) -> Result<(), BoxError> {
         let call = self.log.new_call();
+        let mut arguments = request.shown_arguments().into_owned();
+        let mut shown = request
+            .shown_result(result)
+            .unwrap_or_else(|| ShownResult::of(result));
+        if let Some(redaction) = &self.redaction {
+            let hidden = catch(|| {
+                redaction.result(request.raw_arguments(), None, &mut shown);
+                redaction.arguments(&arguments)
+            });
+            match hidden {
+                Ok(None) => {}
+                Ok(Some(hidden)) => arguments = hidden,
+                Err(panic) => return Err(panic.into()),
+            }
+        }
+        let redacted = arguments != request.raw_arguments();
         self.log.append(CallRecord {
             call,
             id: request.id().as_str().to_owned(),
             name: request.name().to_owned(),
-            arguments: request.raw_arguments().to_owned(),
+            arguments,
+            redacted,
             agent: request.scope().map(|scope| scope.name().to_owned()),
             synthetic: true,
             ..CallRecord::default()
         })?;
         self.log
-            .append(record_of(call, request.id().as_str(), result))?;
+            .append(record_of(call, request.id().as_str(), result, shown))?;
         Ok(())
     }
 }
@@ -202,6 +257,13 @@ fn dispatch_start(
         ("", Some(ordinal)) => format!("#{ordinal}"),
         (id, _) => id.to_owned(),
     };
+    let CallRecord {
+        name,
+        arguments,
+        redacted,
+        agent,
+        ..
+    } = call_of(view, call);
     DispatchStartRecord {
         call,
         root: outer.map(|outer| outer.root),
@@ -209,9 +271,28 @@ fn dispatch_start(
         root_call_id: id(view.root_id(), outer.map(|outer| outer.root)),
         parent_call_id: id(&sub.parent, outer.map(|outer| outer.call)),
         sub_call_id: view.id().as_str().to_owned(),
+        name,
+        arguments,
+        redacted,
+        agent,
+    }
+}
+
+/// The record of a call that is in no other.
+fn call_of(view: &CallView, call: u64) -> CallRecord {
+    let arguments = view.shown_arguments();
+    let redacted = matches!(&arguments, Cow::Owned(shown) if shown != view.raw_arguments());
+    CallRecord {
+        call,
+        id: view.id().as_str().to_owned(),
         name: view.name().to_owned(),
-        arguments: view.raw_arguments().to_owned(),
+        arguments: arguments.into_owned(),
+        redacted,
+        root: None,
+        parent: None,
         agent: view.scope().map(|scope| scope.name().to_owned()),
+        synthetic: false,
+        unordered: !view.is_in_batch(),
     }
 }
 
@@ -245,14 +326,14 @@ fn synced(appended: Result<Appended, LogError>) -> Recorded {
     }
 }
 
-fn record_of(call: u64, id: &str, result: &ToolResult) -> ResultRecord {
+fn record_of(call: u64, id: &str, result: &ToolResult, shown: ShownResult) -> ResultRecord {
     ResultRecord {
         call,
         id: id.to_owned(),
         is_error: result.is_error(),
-        content: result.content().to_vec(),
-        error: result.message().map(|message| ErrorRecord {
-            message: message.to_owned(),
+        content: shown.content,
+        error: shown.message.map(|message| ErrorRecord {
+            message,
             name: result.info().map(|info| info.name().to_owned()),
             code: result.code().map(ToOwned::to_owned),
         }),
@@ -261,7 +342,7 @@ fn record_of(call: u64, id: &str, result: &ToolResult) -> ResultRecord {
         decided_by: result.decided_by().map(ToString::to_string),
         allowed_by: Vec::new(),
         granted_by: Vec::new(),
-        meta: result.meta().cloned(),
+        meta: shown.meta,
         synthetic: result.is_synthetic(),
         interrupted: false,
         concludes_turn: result.concludes_turn(),

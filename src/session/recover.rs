@@ -22,8 +22,12 @@ pub struct OpenCall {
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// The arguments' text, exactly as sent.
+    /// The arguments' text: as sent, or, if [`redacted`](Self::redacted), as
+    /// people may see it.
     pub arguments: String,
+    /// Something of the arguments is hidden: the call cannot be made again
+    /// from them.
+    pub redacted: bool,
     /// The name of the scope that it came from.
     pub agent: Option<String>,
     /// The call that made it.
@@ -105,6 +109,7 @@ impl Unfinished {
             id: call.id,
             name: call.name,
             arguments: call.arguments,
+            redacted: call.redacted,
             agent: call.agent,
             parent: call.parent,
             started: false,

@@ -11,7 +11,7 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use toolfall_layers::{Arguments, BoxBody, CodedError, to_value};
+use toolfall_layers::{Arguments, BoxBody, CodedError, DecodeError, to_value};
 use tower::util::Oneshot;
 use tower_service::Service;
 
@@ -29,7 +29,7 @@ pub(super) struct TypedBody<T>(pub(super) Arc<T>);
 
 impl<T: Tool> ErasedBody for TypedBody<T> {
     fn prepare(&self, validation: Validation, ctx: ToolContext) -> Result<BoxBody, ToolOutcome> {
-        let args: T::Args = decode(arguments(&ctx)?, validation)?;
+        let args: T::Args = decode(&ctx, validation)?;
         let tool = self.0.clone();
         Ok(Box::pin(async move {
             let call = ctx.call().clone();
@@ -49,7 +49,7 @@ where
     E: Into<BoxError> + 'static,
 {
     fn prepare(&self, validation: Validation, ctx: ToolContext) -> Result<BoxBody, ToolOutcome> {
-        let args: A = decode(arguments(&ctx)?, validation)?;
+        let args: A = decode(&ctx, validation)?;
         let body = self.0.clone();
         Ok(Box::pin(async move {
             let call = ctx.call().clone();
@@ -164,10 +164,38 @@ pub(super) fn arguments(ctx: &ToolContext) -> Result<&Arguments, ToolOutcome> {
 }
 
 fn decode<A: DeserializeOwned>(
-    arguments: &Arguments,
+    ctx: &ToolContext,
     validation: Validation,
 ) -> Result<A, ToolOutcome> {
-    arguments.decode().map_err(|error| match validation {
+    let arguments = arguments(ctx)?;
+    arguments.decode().map_err(|error| {
+        let error = said(ctx.call(), arguments, &error);
+        refused(&error, validation)
+    })
+}
+
+/// What is wrong with arguments, without what the call hides.
+fn said(call: &CallView, arguments: &Arguments, error: &DecodeError) -> String {
+    let text = error.to_string();
+    if !call.has_redactions() {
+        return text;
+    }
+    let shown = Arguments::from_text(call.shown_arguments());
+    let shown = shown.as_ref().map(Arguments::value);
+    let (found, seen) = (
+        arguments.value().pointer(error.pointer()),
+        shown.ok().and_then(|shown| shown.pointer(error.pointer())),
+    );
+    // A leaf is quoted; of a list or an object only its kind is told.
+    let leaf = !matches!(found, Some(Value::Array(_) | Value::Object(_)));
+    if leaf && (found != seen || found.is_none()) {
+        return format!("at \"{}\": a secret that does not fit", error.pointer());
+    }
+    call.shown_text(&text).into_owned()
+}
+
+fn refused(error: &str, validation: Validation) -> ToolOutcome {
+    match validation {
         // The schema let them pass: schema and type have drifted apart, which
         // is no fault of the model's.
         Validation::Schema => ToolOutcome::failure(format!(
@@ -175,8 +203,8 @@ fn decode<A: DeserializeOwned>(
         ))
         .with_info(crate::ErrorInfo::new("ToolSchemaDrift", "SCHEMA_DRIFT"))
         .of_kind(crate::FailureKind::Body),
-        _ => ToolOutcome::invalid_arguments(&[error.to_string()]),
-    })
+        _ => ToolOutcome::invalid_arguments(&[error]),
+    }
 }
 
 /// Longer text, in bytes, is judged by [`to_value`], which has a limit.

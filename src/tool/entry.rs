@@ -1,31 +1,38 @@
 //! A registered tool: its declarations, compiled.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use toolfall_layers::{Arguments, BoxBody, CallView, Definition, Rendered};
+use toolfall_layers::{Arguments, BoxBody, CallView, Definition, Redaction, Rendered};
 
 use super::ToolContext;
 use super::body::arguments;
 use super::def::{ExecutionMode, ToolDef, Validation};
+use crate::redaction::SecretPlaces;
 use crate::schema::{Schema, SchemaError};
 use crate::{BoxError, ContentBlock, ToolOutcome};
 
 /// What the registry holds and the leaf runs.
 pub(crate) struct ToolEntry {
     pub(crate) def: ToolDef,
-    parameters: Schema,
+    pub(super) parameters: Schema,
     output: Option<Schema>,
+    /// What is secret, if the tool names anything.
+    pub(super) secrets: Option<Arc<SecretPlaces>>,
 }
 
 impl ToolEntry {
-    pub(crate) fn compile(def: ToolDef) -> Result<Self, SchemaError> {
+    /// `secrets` are those that `def` names.
+    pub(crate) fn compile(def: ToolDef, secrets: SecretPlaces) -> Result<Self, SchemaError> {
+        let secrets = (!secrets.is_empty()).then(|| Arc::new(secrets));
         let parameters = Schema::compile(&def.parameters)?;
         let output = def.output.as_ref().map(Schema::compile).transpose()?;
         Ok(Self {
             def,
             parameters,
             output,
+            secrets,
         })
     }
 
@@ -56,20 +63,32 @@ impl ToolEntry {
             Validation::FreeText => return Ok(()),
             Validation::Schema | Validation::Decoding => {}
         }
+        let shown = self.shown(arguments);
         if let Some(malformed) = arguments.malformed() {
-            return Err(
-                ToolOutcome::invalid_arguments(&["\"arguments\" must be an object"]).with_note(
-                    format!(
-                        "The arguments are no JSON: {malformed}. Found: {}",
-                        arguments.echo()
-                    ),
+            let note = match &shown {
+                None => format!("{malformed}. Found: {}", arguments.echo()),
+                // Which part of such a text is the secret nobody can tell.
+                Some(_) => format!(
+                    "not JSON at line {} column {}: expected {}",
+                    malformed.line(),
+                    malformed.column(),
+                    malformed.expected()
                 ),
+            };
+            return Err(
+                ToolOutcome::invalid_arguments(&["\"arguments\" must be an object"])
+                    .with_note(format!("The arguments are no JSON: {note}")),
             );
         }
         if self.def.validation == Validation::Decoding {
             return Ok(());
         }
-        let violations = self.parameters.argument_violations(arguments.value());
+        let mut violations = self.parameters.argument_violations(arguments.value());
+        if let Some(shown) = &shown {
+            for violation in &mut violations {
+                violation.find_in(shown);
+            }
+        }
         if violations.is_empty() {
             return Ok(());
         }
@@ -85,6 +104,13 @@ impl ToolEntry {
             })
             .collect();
         Err(ToolOutcome::invalid_arguments(&violations).with_note(places.join("\n")))
+    }
+
+    /// The arguments as people may see them, where the tool hides something.
+    fn shown(&self, arguments: &Arguments) -> Option<Value> {
+        let secrets = self.secrets.as_ref()?;
+        let shown = secrets.arguments(arguments.text())?;
+        serde_json::from_str(&shown).ok()
     }
 
     fn invalid(&self, violations: &[impl AsRef<str>]) -> ToolOutcome {
@@ -121,6 +147,11 @@ impl Definition for ToolEntry {
 
     fn makes_edits(&self) -> bool {
         self.def.edits
+    }
+
+    fn redaction(&self) -> Option<Arc<dyn Redaction>> {
+        let secrets = self.secrets.clone()?;
+        Some(secrets)
     }
 
     fn check_arguments(&self, _: &CallView, arguments: &Arguments) -> Result<(), ToolOutcome> {

@@ -33,6 +33,7 @@ mod context;
 mod def;
 mod entry;
 mod present;
+mod secret;
 
 use std::borrow::Cow;
 use std::future::Future;

@@ -79,6 +79,10 @@ impl ToolService {
             if let Some(refusal) = Barred::refusal(body.call(), &*entry) {
                 return Err(refusal);
             }
+            // The one that runs may have more to hide than the one decided about.
+            if let Some(redaction) = entry.redaction() {
+                body.call().redact(redaction);
+            }
             let body = entry.prepare(ToolContext::new(body, reentry.clone()))?;
             Ok((entry as Arc<dyn Definition>, body))
         })

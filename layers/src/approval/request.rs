@@ -1,5 +1,6 @@
 //! The question and its answers.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -23,6 +24,11 @@ pub struct ApprovalRequest {
 impl ApprovalRequest {
     pub(crate) fn new(view: CallView, reason: Option<String>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
+        // A policy that saw the original may quote it.
+        let reason = reason.map(|reason| match view.shown_text(&reason) {
+            Cow::Owned(shown) => shown,
+            Cow::Borrowed(_) => reason,
+        });
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             view,
@@ -52,7 +58,15 @@ impl ApprovalRequest {
         self.view.name()
     }
 
-    /// The frozen arguments, the very ones that will run.
+    /// The text of the arguments as the person who is asked may see it; see
+    /// [`redaction`](crate::redaction).
+    pub fn shown_arguments(&self) -> Cow<'_, str> {
+        self.view.shown_arguments()
+    }
+
+    /// The frozen arguments, the very ones that will run: for an approver
+    /// that decides by itself. To show them, take
+    /// [`shown_arguments`](Self::shown_arguments).
     pub fn arguments(&self) -> Option<&Arguments> {
         self.view.arguments()
     }

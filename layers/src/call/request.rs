@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
 use super::{CallId, ExecutionToken, Extensions, Scope};
 use crate::arguments::{Arguments, ArgumentsError};
+use crate::outcome::ToolResult;
+use crate::redaction::{Redaction, Redactions, ShownResult};
 use crate::turn::Turn;
 
 /// A tool call as a caller asks for it: nothing is decided yet.
@@ -33,6 +36,8 @@ pub struct CallRequest {
     pub(crate) cancellation: CancellationToken,
     pub(crate) extensions: Extensions,
     pub(crate) turn: Option<Turn>,
+    // Boxed: it is rare.
+    pub(crate) redactions: Option<Box<Redactions>>,
 }
 
 /// Where a nested call hangs; boxed, because most calls are not nested.
@@ -62,6 +67,7 @@ impl CallRequest {
             cancellation,
             extensions: Extensions::new(),
             turn: None,
+            redactions: None,
         }
     }
 
@@ -81,6 +87,13 @@ impl CallRequest {
     /// Gives the call its place in a batch; see [`crate::turn`].
     pub fn with_turn(mut self, turn: Turn) -> Self {
         self.turn = Some(turn);
+        self
+    }
+
+    /// Hides from people and records what `redaction` says, beside what the
+    /// tool hides itself; see [`crate::redaction`].
+    pub fn with_redaction(mut self, redaction: Arc<dyn Redaction>) -> Self {
+        self.redactions.get_or_insert_default().add(redaction);
         self
     }
 
@@ -128,6 +141,32 @@ impl CallRequest {
         self.nested.as_ref().map(|nested| nested.parent)
     }
 
+    /// The text of the arguments as people and records may see it, as far as
+    /// the request knows: what the tool hides is known once the call is minted.
+    pub fn shown_arguments(&self) -> Cow<'_, str> {
+        match &self.redactions {
+            Some(redactions) => redactions.arguments(self.raw_arguments()),
+            None => Cow::Borrowed(self.raw_arguments()),
+        }
+    }
+
+    /// A text about the call as people and records may see it; as
+    /// [`shown_arguments`](Self::shown_arguments).
+    pub fn shown_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match &self.redactions {
+            Some(redactions) => redactions.text(self.raw_arguments(), text),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    /// What people and records may see of a result of the call, or `None`
+    /// where nothing is hidden; as [`shown_arguments`](Self::shown_arguments).
+    pub fn shown_result(&self, result: &ToolResult) -> Option<ShownResult> {
+        let redactions = self.redactions.as_ref()?;
+        let shown = ShownResult::of(result);
+        Some(redactions.result(self.raw_arguments(), result.value(), shown))
+    }
+
     /// On whose behalf the call is made.
     pub fn scope(&self) -> Option<&Scope> {
         self.scope.as_ref()
@@ -161,12 +200,19 @@ impl CallRequest {
     }
 }
 
+/// The tool is not known yet, so that only what
+/// [`with_redaction`](CallRequest::with_redaction) says is hidden.
 impl fmt::Debug for CallRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.redactions.as_ref().map(|_| self.shown_arguments());
+        let arguments: &dyn fmt::Debug = match &shown {
+            Some(shown) => shown,
+            None => &self.arguments,
+        };
         f.debug_struct("CallRequest")
             .field("id", &self.id)
             .field("name", &self.name)
-            .field("arguments", &self.arguments)
+            .field("arguments", arguments)
             .field("scope", &self.scope)
             .finish_non_exhaustive()
     }

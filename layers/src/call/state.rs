@@ -12,6 +12,7 @@ use crate::arguments::Arguments;
 use crate::body::{DispatchCell, Gate};
 use crate::catalog::{Catalog, Definition};
 use crate::outcome::{ContextMessage, ToolOutcome};
+use crate::redaction::{Redaction, Redactions};
 use crate::result_notify::{Ending, Host};
 use crate::turn::Turn;
 
@@ -44,6 +45,7 @@ struct Rare {
     waiters: Vec<Waker>,
     ending: Option<Ending>,
     left_behind: Option<ToolOutcome>,
+    redactions: Redactions,
 }
 
 /// So many wakers are kept before the older ones are woken and let go.
@@ -59,10 +61,12 @@ const APPROVED: u16 = 64;
 const RECORDED: u16 = 128;
 const CONCLUDED: u16 = 256;
 const ENDS_TURN: u16 = 512;
+const REDACTED: u16 = 1024;
 
 impl CallState {
     pub(crate) fn new(request: crate::CallRequest, host: Arc<Host>) -> Self {
-        Self {
+        let redactions = request.redactions;
+        let state = Self {
             token: ExecutionToken::mint(),
             id: request.id,
             name: request.name,
@@ -79,7 +83,11 @@ impl CallState {
             flags: AtomicU16::new(0),
             children: AtomicU32::new(0),
             rare: Mutex::new(None),
+        };
+        for redaction in redactions.into_iter().flat_map(|it| it.into_iter()) {
+            state.hide(redaction);
         }
+        state
     }
 
     fn flag(&self, flag: u16) -> bool {
@@ -163,6 +171,26 @@ impl CallState {
 
     pub(crate) fn mark_ends_turn(&self) {
         self.raise(ENDS_TURN);
+    }
+
+    /// Hides more of the call; nothing is ever shown again.
+    pub(crate) fn hide(&self, redaction: Arc<dyn Redaction>) {
+        self.with_rare(|rare| rare.redactions.add(redaction));
+        // Afterwards, so that whoever sees the flag finds what it tells of.
+        self.raise(REDACTED);
+    }
+
+    pub(crate) fn is_redacted(&self) -> bool {
+        self.flag(REDACTED)
+    }
+
+    /// What hides parts of the call, if anything does.
+    pub(crate) fn redactions(&self) -> Option<Redactions> {
+        if !self.flag(REDACTED) {
+            return None;
+        }
+        // A copy: redactions are user code, which runs under no lock.
+        Some(self.with_rare(|rare| rare.redactions.clone()))
     }
 
     pub(crate) fn mark_effect_unknown(&self) {

@@ -1,5 +1,6 @@
 //! Reading a call, wherever it is in its fall.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,8 +8,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::state::CallState;
 use super::{CallId, ExecutionToken, Extensions, Scope};
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, printable};
 use crate::catalog::Definition;
+use crate::content::ContentBlock;
+use crate::outcome::{Parts, ToolResult};
+use crate::redaction::{Redaction, ShownResult};
+
+/// So many characters of the arguments are printed.
+const ECHO: usize = 200;
 
 /// A cheap, shared, read-only view of one call.
 ///
@@ -47,12 +54,70 @@ impl CallView {
     }
 
     /// The text of the arguments as sent, also of those that cannot be kept
-    /// (a very long one is cut): for records.
+    /// (a very long one is cut). To show or keep it, take
+    /// [`shown_arguments`](Self::shown_arguments).
     pub fn raw_arguments(&self) -> &str {
         match &self.0.arguments {
             Ok(arguments) => arguments.text(),
             Err(refused) => &refused.text,
         }
+    }
+
+    /// The text of the arguments as people and records may see it:
+    /// [`raw_arguments`](Self::raw_arguments), unless something of it is to be
+    /// hidden (see [`redaction`](crate::redaction)).
+    pub fn shown_arguments(&self) -> Cow<'_, str> {
+        match self.0.redactions() {
+            Some(redactions) => redactions.arguments(self.raw_arguments()),
+            None => Cow::Borrowed(self.raw_arguments()),
+        }
+    }
+
+    /// A text about the call, an error's message for instance, as people and
+    /// records may see it.
+    pub fn shown_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.0.redactions() {
+            Some(redactions) => redactions.text(self.raw_arguments(), text),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    /// What people and records may see of `result`; `None` where the call has
+    /// nothing to hide, and the result can be shown as it is.
+    pub fn shown_result(&self, result: &ToolResult) -> Option<ShownResult> {
+        self.shown_parts(result.parts())
+    }
+
+    /// What people may see of content that the call left beside its result.
+    pub fn shown_content(&self, content: &[ContentBlock]) -> Vec<ContentBlock> {
+        let content = content.to_vec();
+        let Some(redactions) = self.0.redactions() else {
+            return content;
+        };
+        let shown = ShownResult {
+            content,
+            ..ShownResult::default()
+        };
+        let shown = redactions.result(self.raw_arguments(), None, shown);
+        shown.content
+    }
+
+    /// As [`shown_result`](Self::shown_result), of an outcome on its way, too.
+    pub(crate) fn shown_parts(&self, parts: &Parts) -> Option<ShownResult> {
+        let redactions = self.0.redactions()?;
+        let shown = ShownResult::of_parts(parts);
+        Some(redactions.result(self.raw_arguments(), parts.value.as_ref(), shown))
+    }
+
+    /// Whether something of the call may be hidden from people and records.
+    pub fn has_redactions(&self) -> bool {
+        self.0.is_redacted()
+    }
+
+    /// Hides from people and records what `redaction` says as well, from here
+    /// on. Nothing takes it back; what was recorded before stands.
+    pub fn redact(&self, redaction: Arc<dyn Redaction>) {
+        self.0.hide(redaction);
     }
 
     /// This execution's identity.
@@ -97,12 +162,21 @@ impl CallView {
     }
 }
 
+/// Prints what people may see.
 impl fmt::Debug for CallView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self
+            .has_redactions()
+            .then(|| printable(&self.shown_arguments(), ECHO));
+        let own = self.arguments();
+        let arguments: &dyn fmt::Debug = match &shown {
+            Some(shown) => shown,
+            None => &own,
+        };
         f.debug_struct("CallView")
             .field("id", self.id())
             .field("name", &self.name())
-            .field("arguments", &self.arguments())
+            .field("arguments", arguments)
             .field("scope", &self.scope())
             .finish_non_exhaustive()
     }

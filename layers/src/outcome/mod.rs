@@ -258,6 +258,10 @@ impl ToolOutcome {
         Some((value, self.0.concludes, self.0.contexts.clone()))
     }
 
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.0
+    }
+
     pub(crate) fn into_shared(self) -> Arc<Parts> {
         self.0
     }

@@ -45,6 +45,10 @@ impl ToolResult {
         }
     }
 
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
     /// Whether the call failed.
     pub fn is_error(&self) -> bool {
         self.parts.failure.is_some()

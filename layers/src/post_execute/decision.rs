@@ -1,6 +1,7 @@
 //! What a post-execute policy sees and decides.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use crate::content::ContentBlock;
 use crate::outcome::{ContextMessage, ToolOutcome};
 
 /// An outcome that is about to be published, with its call. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PostRequest {
     call: CallView,
     outcome: ToolOutcome,
@@ -32,6 +33,21 @@ impl PostRequest {
 
     pub(crate) fn into_parts(self) -> (CallView, ToolOutcome) {
         (self.call, self.outcome)
+    }
+}
+
+/// Prints what people may see.
+impl fmt::Debug for PostRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.call.shown_parts(self.outcome.parts());
+        let outcome: &dyn fmt::Debug = match &shown {
+            Some(shown) => shown,
+            None => &self.outcome,
+        };
+        f.debug_struct("PostRequest")
+            .field("call", &self.call)
+            .field("outcome", outcome)
+            .finish()
     }
 }
 

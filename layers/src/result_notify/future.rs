@@ -16,6 +16,7 @@ use crate::error::{BoxError, pipeline_failure};
 use crate::outcome::{ErrorInfo, FailureKind, ToolOutcome, ToolResult, codes};
 use crate::panic::{PanicError, catch};
 use crate::ready::ReadyCall;
+use crate::redaction::HideAll;
 use crate::span::{self, StageSpan};
 
 pin_project! {
@@ -78,9 +79,19 @@ impl<S: Service<ToolCall>> ResponseFuture<S> {
         let watched = span::is_watched();
         let tool = catch(|| {
             let catalog = view.state().host.catalog.as_ref()?;
-            (watched || catalog.has_finalizers()).then(|| view.look_up())?
+            (watched || catalog.has_finalizers() || catalog.has_redactions())
+                .then(|| view.look_up())?
         });
         let tool = tool.ok().flatten();
+        // Kept with the call: the registration may go before its result comes.
+        match tool.as_ref().map(|tool| catch(|| tool.redaction())) {
+            None | Some(Ok(None)) => {}
+            Some(Ok(Some(redaction))) => view.redact(redaction),
+            Some(Err(_)) => view.redact(Arc::new(HideAll)),
+        }
+        for redaction in &view.state().host.redactions {
+            view.redact(redaction.clone());
+        }
         let span = if watched {
             span::call_span(&view, tool.is_some())
         } else {

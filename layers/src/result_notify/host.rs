@@ -9,6 +9,7 @@ use crate::catalog::Catalog;
 use crate::error::BoxError;
 use crate::outcome::ToolResult;
 use crate::panic::{catch, display};
+use crate::redaction::Redaction;
 
 /// Sees every result once, synchronously. It can change nothing; what it
 /// fails or panics with is logged, and the next observer still runs.
@@ -101,6 +102,8 @@ pub(crate) struct Host {
     pub(crate) catalog: Option<Arc<dyn Catalog>>,
     pub(crate) recorder: Option<Arc<dyn Recorder>>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
+    /// What is hidden of every call.
+    pub(crate) redactions: Vec<Arc<dyn Redaction>>,
 }
 
 impl Host {
@@ -130,6 +133,7 @@ fn report(view: &CallView, who: &str, run: impl FnOnce() -> Result<(), BoxError>
         Ok(Err(error)) => display(&error),
         Err(panic) => display(&panic),
     };
+    let message = view.shown_text(&message);
     tracing::warn!(
         "tool \"{}\" ({}): tools/result {who} failed: {message}",
         view.name(),

@@ -7,6 +7,7 @@ use super::{Host, Notice, Observer, Recorder, ResultNotify};
 use crate::call::CallView;
 use crate::catalog::Catalog;
 use crate::outcome::ToolResult;
+use crate::redaction::Redaction;
 
 /// Applies [`ResultNotify`]. See the [module docs](super) for an example.
 #[derive(Clone, Default)]
@@ -35,6 +36,12 @@ impl ResultNotifyLayer {
     /// Who keeps the durable record.
     pub fn recorder(self, recorder: Arc<dyn Recorder>) -> Self {
         self.change(|host| host.recorder = Some(recorder))
+    }
+
+    /// Hides from people and records what `redaction` says, of every call;
+    /// see [`redaction`](crate::redaction).
+    pub fn redact(self, redaction: Arc<dyn Redaction>) -> Self {
+        self.change(|host| host.redactions.push(redaction))
     }
 
     /// Adds an observer, told after those added before.

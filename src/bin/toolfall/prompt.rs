@@ -66,11 +66,11 @@ impl Prompt {
         // What was typed before the question is no answer to it.
         while poll(Duration::ZERO).unwrap_or(false) && read().is_ok() {}
         let mut events = EventStream::new();
-        let arguments = request.arguments().map_or("", |arguments| arguments.text());
+        let arguments = request.shown_arguments();
         let mut question = format!(
             "? {} {}\n",
             safe(request.tool(), 200),
-            safe(arguments, ARGUMENTS)
+            safe(&arguments, ARGUMENTS)
         );
         // The arguments stay: a card shows what its tool picks of them.
         let card = request.arguments().and_then(|arguments| {

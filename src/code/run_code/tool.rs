@@ -8,6 +8,7 @@ use super::mode::Inner;
 use super::render::output;
 use super::run::run;
 use crate::card::{CallCard, GenericCall, Kind};
+use crate::redaction::SecretPlaces;
 use crate::registry::WeakRegistry;
 use crate::schema::SchemaError;
 use crate::sdk::{Language, ToolDeclaration, run_code};
@@ -20,7 +21,7 @@ pub(in crate::code) fn entry(
     registry: &WeakRegistry,
     language: Language,
 ) -> Result<Arc<ToolEntry>, SchemaError> {
-    ToolEntry::compile(tool(mode, registry, language)).map(Arc::new)
+    ToolEntry::compile(tool(mode, registry, language), SecretPlaces::default()).map(Arc::new)
 }
 
 fn tool(mode: &Arc<Inner>, registry: &WeakRegistry, language: Language) -> ToolDef {

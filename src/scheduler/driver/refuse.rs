@@ -29,7 +29,11 @@ impl<S: PipelineService> Driver<S> {
         Some(self.committed(id, name, result))
     }
 
-    fn never_begun(&self, request: CallRequest, outcome: ToolOutcome) -> ToolResult {
+    fn never_begun(&self, mut request: CallRequest, outcome: ToolOutcome) -> ToolResult {
+        // No stage will ask the tool what it hides.
+        if let Some(redaction) = self.registry.redaction(request.name(), request.scope()) {
+            request = request.with_redaction(redaction);
+        }
         let result = ToolResult::not_started(outcome);
         if let Some(journal) = &self.journal {
             let recorded = catch(|| journal.not_started(&request, &result));
@@ -39,6 +43,7 @@ impl<S: PipelineService> Driver<S> {
                 Err(panic) => Some(display(&panic)),
             };
             if let Some(message) = failed {
+                let message = request.shown_text(&message);
                 tracing::warn!(
                     "tool \"{}\" ({}): the journal failed: {message}",
                     request.name(),

@@ -14,6 +14,7 @@ mod place;
 mod policy;
 #[cfg(unix)]
 mod program;
+mod redaction;
 mod repeat;
 mod schema;
 mod spill;
@@ -73,6 +74,7 @@ struct Written {
     replay: Vec<tools::Recorded>,
     budget: Option<budget::Budget>,
     repeat: Option<repeat::Repeat>,
+    redaction: Option<redaction::Redaction>,
     hooks: Option<hooks::Hooks>,
     spill: Option<spill::Table>,
     code: Option<code::Code>,

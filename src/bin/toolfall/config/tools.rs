@@ -87,9 +87,10 @@ impl Config {
         root: Option<&Path>,
         replay: bool,
     ) -> Result<Vec<Registration>, Error> {
+        self.check_pointers()?;
         let mut registered = Vec::new();
         let mut add = |tool: ToolDef, at: Option<std::ops::Range<usize>>| {
-            let added = registry.register(tool).map_err(|error| {
+            let added = registry.register(self.with_secrets(tool)).map_err(|error| {
                 let message = chain(&error);
                 match &self.source {
                     Some(source) => source.error(at, &message),
@@ -120,6 +121,7 @@ impl Config {
         for recorded in &self.written.replay {
             add(self.recorded(source, recorded)?, Some(recorded.name.span()))?;
         }
+        self.check_secrets(registry, replay)?;
         Ok(registered)
     }
 

@@ -22,6 +22,13 @@ pub(crate) struct Cards {
     pub(crate) result: Option<ResultCard>,
 }
 
+/// What people see of a call that was run just now.
+pub(crate) struct Shown {
+    pub(crate) arguments: String,
+    pub(crate) content: Vec<ContentBlock>,
+    pub(crate) cards: Cards,
+}
+
 /// What is shown of a call with its result, run just now or logged.
 pub(crate) struct Seen<'a> {
     name: &'a str,
@@ -34,14 +41,14 @@ pub(crate) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    pub(super) fn live(call: &'a Call, result: &'a ToolResult) -> Self {
+    pub(super) fn live(call: &'a Call, result: &'a ToolResult, shown: &'a Shown) -> Self {
         Self {
             name: &call.name,
-            arguments: &call.arguments,
+            arguments: &shown.arguments,
             failure: result.kind().map(FailureKind::as_str),
             code: result.code(),
             decided_by: result.decided_by().map(ToString::to_string),
-            content: result.content(),
+            content: &shown.content,
         }
     }
 

@@ -12,12 +12,12 @@ use crossterm::style::Stylize as _;
 use serde::Serialize;
 use toolfall::layers::printable;
 use toolfall::scheduler::BatchEnd;
-use toolfall::{FailureKind, ToolResult};
+use toolfall::{ContentBlock, FailureKind, ToolResult};
 
 pub(crate) use self::card::question;
 pub(crate) use self::ended::{Ended, Ending};
 use self::human::block;
-pub(crate) use self::human::{Cards, Seen, unanswered};
+pub(crate) use self::human::{Cards, Seen, Shown, unanswered};
 use self::line::{ApartLine, EndLine, Failure, LeftOutLine, Line, SummaryLine};
 use crate::input::{Apart, Batch, Call};
 
@@ -112,10 +112,13 @@ impl Form {
         call: &Call,
         result: &ToolResult,
         through: &Through,
-        cards: impl FnOnce() -> Cards,
+        shown: impl FnOnce() -> Shown,
     ) -> String {
         match self {
-            Self::Human { colours } => Seen::live(call, result).text(&cards(), colours),
+            Self::Human { colours } => {
+                let shown = shown();
+                Seen::live(call, result, &shown).text(&shown.cards, colours)
+            }
             Self::Json => json(&Line {
                 r#type: "result",
                 batch: &batch.label,
@@ -142,13 +145,13 @@ impl Form {
         }
     }
 
-    /// The end of a batch.
-    pub(crate) fn end(self, batch: &Batch, end: &BatchEnd) -> String {
+    /// The end of a batch; `shown` is what people see of its messages.
+    pub(crate) fn end(self, batch: &Batch, end: &BatchEnd, shown: &[Vec<ContentBlock>]) -> String {
         match self {
             Self::Human { .. } => {
                 let mut text = String::new();
-                for context in end.contexts.iter().chain(&end.parked) {
-                    let _ = writeln!(text, "  + {}", block(&context.content));
+                for content in shown {
+                    let _ = writeln!(text, "  + {}", block(content));
                 }
                 text
             }

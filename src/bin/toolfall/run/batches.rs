@@ -7,6 +7,7 @@ use futures_util::StreamExt as _;
 use serde_json::json;
 use toolfall::card::Presented;
 use toolfall::pipeline::PipelineService;
+use toolfall::redaction::{SecretShapes, ShownResult};
 use toolfall::replay::{Replay, Unrecorded};
 use toolfall::session::SessionRecorder;
 use toolfall::{
@@ -18,10 +19,11 @@ use super::agents::Agents;
 use super::noted::Noted;
 use super::policies::Policies;
 use super::queue::Queue;
+use crate::config::Config;
 use crate::error::{Error, chain, log_error};
 use crate::input::{Batch, Call, RowTool};
 use crate::interrupt::Interrupt;
-use crate::render::{Cards, Ended, Ending, Form, Totals};
+use crate::render::{Cards, Ended, Ending, Form, Shown, Totals};
 use crate::screen::Screen;
 
 /// Everything that a batch needs.
@@ -40,6 +42,9 @@ pub(super) struct Runner<S> {
     pub(super) ended: Option<Ended>,
     /// Who makes calls. Dropped at the end, which takes its tools away.
     pub(super) agents: Agents,
+    /// What the tools that batches offer have to hide.
+    pub(super) config: Config,
+    pub(super) shapes: Option<SecretShapes>,
     pub(super) totals: Totals,
     /// Whether a call could not be recorded, and so did not run.
     pub(super) unrecorded: bool,
@@ -137,10 +142,10 @@ where
                         }
                         let through = notes.get(committed.place).map(Noted::get);
                         let through = through.unwrap_or_default();
-                        let cards = || self.cards(call, result, &scope);
+                        let shown = || self.shown(call, result, &scope);
                         let text =
                             self.form
-                                .result(batch, committed.place, call, result, &through, cards);
+                                .result(batch, committed.place, call, result, &through, shown);
                         self.screen.print(&text);
                     }
                     self.screen.advance();
@@ -150,13 +155,15 @@ where
                     }
                 }
                 BatchEvent::Ended(end) => {
+                    let mut shown = self.recorder.shown_contexts(&end.contexts);
+                    shown.extend(self.recorder.shown_contexts(&end.parked));
                     // Messages that a cancelled batch holds back are not lost.
                     for contexts in [&end.contexts, &end.parked] {
                         self.recorder
                             .contexts(contexts)
                             .map_err(|error| log_error(&error))?;
                     }
-                    self.screen.print(&self.form.end(batch, &end));
+                    self.screen.print(&self.form.end(batch, &end, &shown));
                 }
                 _ => {}
             }
@@ -165,15 +172,31 @@ where
     }
 
     /// What people see of a call and its result.
-    fn cards(&self, call: &Call, result: &ToolResult, scope: &Scope) -> Cards {
+    fn shown(&self, call: &Call, result: &ToolResult, scope: &Scope) -> Shown {
         let (registry, scope) = (&self.registry, Some(scope));
-        let Ok(arguments) = Arguments::from_text(call.arguments.clone()) else {
-            return Cards::default();
+        let cancel = self.interrupt.cancel().clone();
+        let mut request = CallRequest::new("", call.name.clone(), call.arguments.clone(), cancel);
+        if let Some(redaction) = registry.redaction(&call.name, scope) {
+            request = request.with_redaction(redaction);
+        }
+        if let Some(shapes) = &self.shapes {
+            request = request.with_redaction(Arc::new(shapes.clone()));
+        }
+        let arguments = request.shown_arguments().into_owned();
+        let shown = request.shown_result(result);
+        let result = shown.unwrap_or_else(|| ShownResult::of(result));
+        let presented = Presented::of_shown(&result);
+        let cards = match Arguments::from_text(arguments.clone()) {
+            Ok(arguments) => Cards {
+                call: registry.call_card(&call.name, &arguments, scope),
+                result: registry.result_card(&call.name, &arguments, &presented, scope),
+            },
+            Err(_) => Cards::default(),
         };
-        let presented = Presented::of(result);
-        Cards {
-            call: registry.call_card(&call.name, &arguments, scope),
-            result: registry.result_card(&call.name, &arguments, &presented, scope),
+        Shown {
+            arguments,
+            content: result.content,
+            cards,
         }
     }
 
@@ -203,7 +226,10 @@ where
             if self.offered.contains_key(&tool.name) || self.registry.contains(&tool.name, None) {
                 continue;
             }
-            match self.registry.register(replay(batch, tool).into_tool()) {
+            match self
+                .registry
+                .register(self.config.with_secrets(replay(batch, tool).into_tool()))
+            {
                 Ok(registration) => {
                     let offered = Offered {
                         tool: tool.clone(),

@@ -16,11 +16,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolfall::host::Host;
+use toolfall::host::{Host, HostPipeline};
 use toolfall::policy::RuleList;
+use toolfall::redaction::SecretShapes;
 use toolfall::session::{Options, Recovery, SessionLog, SessionRecorder, SyncPolicy};
 use toolfall::spill::SpillPolicy;
-use toolfall::{Scheduler, TimeoutLayer};
+use toolfall::{PostDecision, PostRequest, Scheduler, TimeoutLayer};
 
 use self::agents::{Agents, known_agents};
 use self::asking::Asking;
@@ -58,6 +59,8 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let agents = Agents::open(&host, &config, args.replay)?;
     let presets = config.presets(args.preset.as_deref())?;
     let rules = rules(&config, presets.is_some(), args.replay)?;
+    let shapes = config.shapes()?;
+    let masks = shapes.clone().filter(|_| config.mask_results());
     let log = log_path(&args, &config);
     let spill = config.spill(args.root.as_deref(), &log)?;
     programs(&config, &host, &spill)?;
@@ -75,7 +78,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         }
     }
     let log = open_log(&log, &args, &config, &screen)?;
-    let recorder = Arc::new(SessionRecorder::new(log.clone()));
+    let recorder = Arc::new(recorder(&log, shapes.as_ref()));
 
     let prompt = Prompt::new(screen.clone(), interrupt.clone(), host.registry().clone());
     let asking = Asking::new(&config, presets, agents.root(), &recorder)?;
@@ -91,12 +94,13 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         host.guards().register(permission.guard()).keep();
     }
     let decide = Decide::new(rules, agents.rules(), asking.permission);
-    let pipeline = host
-        .pipeline()
+    let pipeline = redacting(host.pipeline(), shapes.as_ref())
         // Outermost, so that it measures what all others made of a result.
         .post_execute(spill)
         // Outside the hooks, so that it counts every outcome as it will be.
         .post_execute(policies.remind())
+        // Outside the hooks, so that what they say is masked as well.
+        .post_execute(masking(masks))
         .post_execute(policies.hooks_after())
         .decision_layer(policies.budgets.layer())
         .pre_decision(policies.hooks_before(never))
@@ -124,6 +128,8 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         ending: None,
         ended: None,
         agents,
+        config,
+        shapes,
         totals: Totals::default(),
         unrecorded: false,
         offered: HashMap::new(),
@@ -142,6 +148,33 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     ran?;
     closed.map_err(|error| log_error(&error))?;
     Ok(status)
+}
+
+/// The recorder of `log`, for messages and calls that no pipeline has, too.
+fn recorder(log: &SessionLog, shapes: Option<&SecretShapes>) -> SessionRecorder {
+    let recorder = SessionRecorder::new(log.clone());
+    match shapes {
+        Some(shapes) => recorder.redact(shapes.clone()),
+        None => recorder,
+    }
+}
+
+/// Hides secrets from people and the log, if anything is to be hidden.
+fn redacting(pipeline: HostPipeline, shapes: Option<&SecretShapes>) -> HostPipeline {
+    match shapes {
+        Some(shapes) => pipeline.redact(shapes.clone()),
+        None => pipeline,
+    }
+}
+
+/// Masks results for the model, if anything is to be.
+fn masking(
+    masks: Option<SecretShapes>,
+) -> impl Fn(&PostRequest) -> PostDecision + Clone + Send + std::marker::Sync + 'static {
+    move |post: &PostRequest| match &masks {
+        Some(shapes) => shapes.review(post),
+        None => PostDecision::accept(),
+    }
 }
 
 fn status(runner: &Runner<impl toolfall::pipeline::PipelineService>, cancelled: bool) -> u8 {
