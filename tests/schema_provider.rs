@@ -83,6 +83,23 @@ fn strict_mode_says_what_it_can_and_reports_the_rest() {
     }
 }
 
+/// A property that is only required is what all undeclared ones are.
+#[test]
+fn a_required_property_that_is_not_declared_is_one_of_the_others() {
+    let others = |others: Value| json!({"type": "object", "required": ["a"], "additionalProperties": others});
+    for provider in [Provider::OpenAiStrict, Provider::Gemini] {
+        let text = project(provider, &others(json!({"type": "string"}))).unwrap();
+        assert_eq!(
+            text.schema["properties"]["a"],
+            json!({"type": "string"}),
+            "{provider:?}"
+        );
+        // No value is right, and the report says that more are taken.
+        let none = project(provider, &others(json!(false))).unwrap();
+        assert!(none.accepts_more(), "{provider:?}");
+    }
+}
+
 #[test]
 fn gemini_gets_no_references_and_says_null_in_its_own_way() {
     let schema = json!({
