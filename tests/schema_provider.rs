@@ -83,6 +83,17 @@ fn strict_mode_says_what_it_can_and_reports_the_rest() {
     }
 }
 
+/// What stands beside alternatives holds for those that are anything, too.
+#[test]
+fn an_alternative_that_is_anything_has_the_type_beside_it() {
+    let schema = json!({"type": "object", "properties": {
+        "a": {"type": "object", "anyOf": [true]}}, "required": ["a"]});
+    for provider in [Provider::OpenAiStrict, Provider::Gemini] {
+        let projected = project(provider, &schema).unwrap();
+        assert_eq!(projected.schema["properties"]["a"]["type"], "object");
+    }
+}
+
 /// A property that is only required is what all undeclared ones are.
 #[test]
 fn a_required_property_that_is_not_declared_is_one_of_the_others() {

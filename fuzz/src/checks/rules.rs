@@ -22,19 +22,22 @@ pub fn check(data: &[u8]) {
             loaded(text, RuleList::from_json(text));
             written(text);
         }
-        b'p' | b'P' => paths(&cased(Test::path(pattern), kind), subject),
-        b'a' | b'A' => commands(&cased(Test::argv(pattern.split(' ')), kind), subject),
-        b'g' | b'G' => texts(&cased(Test::glob(pattern), kind), subject),
-        b'r' | b'R' => texts(&cased(Test::regex(pattern), kind), subject),
+        b'p' | b'P' => asked(Test::path(pattern), kind, subject, paths),
+        b'a' | b'A' => asked(Test::argv(pattern.split(' ')), kind, subject, commands),
+        b'g' | b'G' => asked(Test::glob(pattern), kind, subject, texts),
+        b'r' | b'R' => asked(Test::regex(pattern), kind, subject, texts),
         _ => {}
     }
 }
 
-fn cased(test: Test, kind: u8) -> Test {
-    if kind.is_ascii_uppercase() {
+fn asked(test: Test, kind: u8, subject: &str, check: fn(&Asked, &str)) {
+    let test = if kind.is_ascii_uppercase() {
         test.ignore_case()
     } else {
         test
+    };
+    if let Some(test) = Asked::new(test) {
+        check(&test, subject);
     }
 }
 
@@ -73,47 +76,60 @@ fn written(text: &str) {
     assert_eq!(rules.compile().is_ok(), again.compile().is_ok());
 }
 
-/// Whether a test holds; `None` where that cannot be told.
-fn holds(test: &Test, value: &Value) -> Option<bool> {
-    let matches = |verdict: Verdict| {
-        let rule = Rule::new("rule", verdict).argument("/a", test.clone());
-        let rules = RuleList::new([rule]).expect("the pattern was taken before");
-        rules.verdict("tool", &json!({ "a": value })).1.is_some()
-    };
-    let (allows, denies) = (matches(Verdict::Allow), matches(Verdict::Deny));
-    assert!(denies || !allows, "an allow matches what no denial does");
-    assert_eq!(matches(Verdict::Ask), denies);
-    if allows == denies { Some(allows) } else { None }
+/// A test, in one rule of each verdict.
+struct Asked {
+    test: Test,
+    allows: RuleList,
+    asks: RuleList,
+    denies: RuleList,
 }
 
-fn is_taken(test: &Test) -> bool {
-    let rule = Rule::allow("rule").argument("/a", test.clone());
-    match RuleList::new([rule]) {
-        Ok(_) => true,
-        Err(error) => {
-            assert!(
-                error.pointer().starts_with("/rules/0/arguments/0"),
-                "{error}"
-            );
-            assert!(!error.to_string().is_empty());
-            false
+impl Asked {
+    /// `None` for a test that rules refuse, with a place.
+    fn new(test: Test) -> Option<Self> {
+        let list = |verdict| {
+            let rule = Rule::new("rule", verdict).argument("/a", test.clone());
+            RuleList::new([rule])
+        };
+        match list(Verdict::Allow) {
+            Ok(allows) => Some(Self {
+                allows,
+                asks: list(Verdict::Ask).expect("it was taken before"),
+                denies: list(Verdict::Deny).expect("it was taken before"),
+                test,
+            }),
+            Err(error) => {
+                assert!(
+                    error.pointer().starts_with("/rules/0/arguments/0"),
+                    "{error}"
+                );
+                assert!(!error.to_string().is_empty());
+                None
+            }
+        }
+    }
+
+    /// Whether the test holds; `None` where that cannot be told.
+    fn holds(&self, value: &Value) -> Option<bool> {
+        let arguments = json!({ "a": value });
+        let matches = |list: &RuleList| list.verdict("tool", &arguments).1.is_some();
+        let (allows, denies) = (matches(&self.allows), matches(&self.denies));
+        assert!(denies || !allows, "an allow matches what no denial does");
+        assert_eq!(matches(&self.asks), denies);
+        (allows == denies).then_some(allows)
+    }
+
+    /// Two spellings of one thing never get opposite answers.
+    fn agree(&self, one: &Value, other: &Value) {
+        if let (Some(first), Some(second)) = (self.holds(one), self.holds(other)) {
+            assert_eq!(first, second, "{one} and {other} for {:?}", self.test);
         }
     }
 }
 
-/// Two spellings of one thing never get opposite answers.
-fn agree(test: &Test, one: &Value, other: &Value) {
-    if let (Some(first), Some(second)) = (holds(test, one), holds(test, other)) {
-        assert_eq!(first, second, "{one} and {other} for {test:?}");
-    }
-}
-
-fn texts(test: &Test, subject: &str) {
-    if !is_taken(test) {
-        return;
-    }
+fn texts(test: &Asked, subject: &str) {
     let value = json!(subject);
-    let _ = holds(test, &value);
+    let _ = test.holds(&value);
     // What nobody sees, and the wide forms of ASCII, are for somebody the same.
     let wide: String = subject
         .chars()
@@ -122,20 +138,17 @@ fn texts(test: &Test, subject: &str) {
             char => char,
         })
         .collect();
-    agree(test, &value, &json!(wide));
-    agree(test, &value, &json!(format!("{subject}\u{200b}")));
+    test.agree(&value, &json!(wide));
+    test.agree(&value, &json!(format!("{subject}\u{200b}")));
     assert_ne!(
-        holds(test, &json!([subject])),
+        test.holds(&json!([subject])),
         Some(true),
         "a list is no text"
     );
-    assert_eq!(holds(test, &Value::Null), Some(false));
+    assert_eq!(test.holds(&Value::Null), Some(false));
 }
 
-fn paths(test: &Test, subject: &str) {
-    if !is_taken(test) {
-        return;
-    }
+fn paths(test: &Asked, subject: &str) {
     texts(test, subject);
     if subject.is_empty() {
         return;
@@ -155,30 +168,27 @@ fn paths(test: &Test, subject: &str) {
         others.push(format!("/..{subject}"));
     }
     for other in others {
-        agree(test, &value, &json!(other));
+        test.agree(&value, &json!(other));
     }
 }
 
-fn commands(test: &Test, line: &str) {
-    if !is_taken(test) {
-        return;
-    }
+fn commands(test: &Asked, line: &str) {
     let value = json!(line);
-    let told = holds(test, &value);
+    let told = test.holds(&value);
     if line.contains(['\n', '\r', ';', '|', '&', '$', '`', '\\', '<', '>']) {
         let quoted = line.contains(['\'', '"']);
         assert!(quoted || told.is_none(), "a shell makes more of {line:?}");
     }
-    agree(test, &value, &json!(format!("  {line}\t ")));
+    test.agree(&value, &json!(format!("  {line}\t ")));
     // The same words, apart and each in quotes.
     let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
     if words.is_empty() || line.contains(['\'', '"', '\0']) {
         return;
     }
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-    agree(test, &json!(words), &json!(quoted.join(" ")));
-    agree(test, &json!(words), &json!(quoted.join("\t")));
+    test.agree(&json!(words), &json!(quoted.join(" ")));
+    test.agree(&json!(words), &json!(quoted.join("\t")));
     if !line.contains('\t') {
-        agree(test, &value, &json!(words));
+        test.agree(&value, &json!(words));
     }
 }
