@@ -69,8 +69,8 @@ fn text(source: &[u8], chunks: &[&[u8]], head: usize, tail: usize, incomplete: b
         let pushed = retainer.push(chunk);
         seen += chunk.len();
         assert_eq!(pushed.truncated, seen > all);
-        let held = seen <= all || chunk.len().saturating_sub(to_head) <= tail;
-        assert_eq!(pushed.kept, held, "{seen} of {head} and {tail}");
+        let whole = seen <= all || chunk.len().saturating_sub(to_head) <= tail;
+        assert_eq!(pushed.kept, whole, "{seen} of {head} and {tail}");
         assert_eq!(retainer.seen_bytes(), seen as u64);
         assert_eq!(retainer.is_truncated(), pushed.truncated);
     }

@@ -49,7 +49,7 @@ fn check_log(log: &[u8]) {
     let sum: usize = log.iter().map(|byte| usize::from(*byte)).sum();
     for cut in [sum, sum * 31 + log.len(), whole_log.len().saturating_sub(2)] {
         let cut = cut % (whole_log.len() + 1);
-        let zeros = if sum % 3 == 0 { 5 } else { 0 };
+        let zeros = if sum.is_multiple_of(3) { 5 } else { 0 };
         cut_short(&whole_log[..cut], &opened, zeros);
     }
 }
@@ -163,7 +163,7 @@ fn cut_short(cut: &[u8], all: &[Record], zeros: usize) {
     if last > MAX_NUMBER - 10_000 {
         return;
     }
-    let ends = cut.iter().filter(|byte| **byte == b'\n').count();
+    let ends = cut.split(|byte| *byte == b'\n').count() - 1;
     let mut log = cut.to_vec();
     let open = !log.is_empty() && !log.ends_with(b"\n");
     if open {
