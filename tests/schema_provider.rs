@@ -5,6 +5,7 @@ mod projected;
 
 use projected::{PROVIDERS, check};
 use serde_json::{Map, Value, json};
+use toolfall::schema::Schema;
 use toolfall::schema::provider::{Accepts, Provider, project, project_tools};
 use toolfall::{Arguments, BoxError, Registry, ToolContext, raw_tool};
 
@@ -81,6 +82,31 @@ fn strict_mode_says_what_it_can_and_reports_the_rest() {
             "{change}: {told:#?}"
         );
     }
+}
+
+/// A reference that leads into what is folded away would lead nowhere.
+#[test]
+fn references_into_what_is_folded_lead_to_definitions() {
+    let schema = json!({
+        "allOf": [{"type": "object", "properties": {
+            "a": {"type": "string"}, "list": {"$ref": "#/allOf/0/properties/l"}, "l": {
+                "type": "array", "items": {"$ref": "#/allOf/0/properties/a"}}}}],
+        "properties": {"x y": {"type": "integer"}, "b": {"$ref": "#/properties/x%20y"},
+            "default": {"$ref": "#/allOf/0"}},
+    });
+    Schema::compile(&schema).unwrap();
+    let projected = project(Provider::Anthropic, &schema).unwrap().schema;
+    let judge = Schema::compile(&projected).unwrap();
+    assert!(judge.is_valid(&json!({"list": ["a"], "b": 1, "default": {"a": "b"}})));
+    for wrong in [
+        json!({"list": [1]}),
+        json!({"b": "b"}),
+        json!({"default": {"a": 1}}),
+    ] {
+        assert!(!judge.is_valid(&wrong), "{wrong} by {projected}");
+    }
+    let again = project(Provider::Anthropic, &projected).unwrap().schema;
+    assert_eq!(again, projected);
 }
 
 /// What stands beside alternatives holds for those that are anything, too.
