@@ -27,13 +27,13 @@ pub(super) fn restore(root: &Value, schema: &mut Value, out: &mut Changes) {
     let first = moved.definitions.len();
     moved.walk("", schema, false);
     let mut copies = Map::new();
-    let mut copied = 0;
+    let mut bytes = 0;
     let mut next = first;
     while let Some((name, place)) = moved.definitions.get(next) {
         next += 1;
         let mut copy = root.pointer(&place).cloned().unwrap_or_default();
-        copied += copy.to_string().len();
-        if copied > MAX_COPIED {
+        bytes += copy.to_string().len();
+        if bytes > MAX_COPIED {
             let why = "what is referred to was folded away, and copying it is too much";
             moved.out.add(&place, "$ref", Accepts::More, why);
             copies.insert(name, json!({}));
@@ -100,7 +100,7 @@ impl Moved<'_> {
     }
 }
 
-/// Takes the names of places out of a copy: what is copied keeps them.
+/// Takes the names of places out of a copy: what is bytes keeps them.
 fn nameless(value: &mut Value, names: bool) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| nameless(item, false)),
