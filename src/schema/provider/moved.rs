@@ -100,7 +100,7 @@ impl Moved<'_> {
     }
 }
 
-/// Takes the names of places out of a copy: what is bytes keeps them.
+/// Takes the names of places out of a copy: what is copied keeps them.
 fn nameless(value: &mut Value, names: bool) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| nameless(item, false)),
