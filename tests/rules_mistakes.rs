@@ -1,6 +1,27 @@
 //! Mistakes in written rules are named with their place.
 
-use toolfall::policy::RuleList;
+use toolfall::policy::{Rule, RuleList, Test};
+
+/// The compiler of globs panics where one is large enough.
+#[test]
+fn a_glob_is_bounded() {
+    let long = "?".repeat(600_000);
+    for rule in [
+        Rule::deny("long").tool(&long),
+        Rule::deny("long").argument("/a", Test::glob(&long)),
+        Rule::deny("long").argument("/a", Test::path(&long)),
+        Rule::deny("long").argument("/a", Test::argv(["ls", &long])),
+    ] {
+        let error = RuleList::new([rule]).unwrap_err();
+        let told = error.to_string();
+        assert!(
+            told.contains("600000 bytes where at most 16384") && told.len() < 200,
+            "{told}"
+        );
+    }
+    let longest = Rule::deny("longest").tool("?".repeat(16_384));
+    assert!(RuleList::new([longest]).is_ok());
+}
 
 #[test]
 fn what_is_wrong_in_toml_is_named_with_line_and_column() {

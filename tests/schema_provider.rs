@@ -5,6 +5,7 @@ mod projected;
 
 use projected::{PROVIDERS, check};
 use serde_json::{Map, Value, json};
+use toolfall::schema::Schema;
 use toolfall::schema::provider::{Accepts, Provider, project, project_tools};
 use toolfall::{Arguments, BoxError, Registry, ToolContext, raw_tool};
 
@@ -80,6 +81,59 @@ fn strict_mode_says_what_it_can_and_reports_the_rest() {
             told.iter().any(|told| told == change),
             "{change}: {told:#?}"
         );
+    }
+}
+
+/// A reference that leads into what is folded away would lead nowhere.
+#[test]
+fn references_into_what_is_folded_lead_to_definitions() {
+    let schema = json!({
+        "allOf": [{"type": "object", "properties": {
+            "a": {"type": "string"}, "list": {"$ref": "#/allOf/0/properties/l"}, "l": {
+                "type": "array", "items": {"$ref": "#/allOf/0/properties/a"}}}}],
+        "properties": {"x y": {"type": "integer"}, "b": {"$ref": "#/properties/x%20y"},
+            "default": {"$ref": "#/allOf/0"}},
+    });
+    Schema::compile(&schema).unwrap();
+    let projected = project(Provider::Anthropic, &schema).unwrap().schema;
+    let judge = Schema::compile(&projected).unwrap();
+    assert!(judge.is_valid(&json!({"list": ["a"], "b": 1, "default": {"a": "b"}})));
+    for wrong in [
+        json!({"list": [1]}),
+        json!({"b": "b"}),
+        json!({"default": {"a": 1}}),
+    ] {
+        assert!(!judge.is_valid(&wrong), "{wrong} by {projected}");
+    }
+    let again = project(Provider::Anthropic, &projected).unwrap().schema;
+    assert_eq!(again, projected);
+}
+
+/// What stands beside alternatives holds for those that are anything, too.
+#[test]
+fn an_alternative_that_is_anything_has_the_type_beside_it() {
+    let schema = json!({"type": "object", "properties": {
+        "a": {"type": "object", "anyOf": [true]}}, "required": ["a"]});
+    for provider in [Provider::OpenAiStrict, Provider::Gemini] {
+        let projected = project(provider, &schema).unwrap();
+        assert_eq!(projected.schema["properties"]["a"]["type"], "object");
+    }
+}
+
+/// A property that is only required is what all undeclared ones are.
+#[test]
+fn a_required_property_that_is_not_declared_is_one_of_the_others() {
+    let others = |others: Value| json!({"type": "object", "required": ["a"], "additionalProperties": others});
+    for provider in [Provider::OpenAiStrict, Provider::Gemini] {
+        let text = project(provider, &others(json!({"type": "string"}))).unwrap();
+        assert_eq!(
+            text.schema["properties"]["a"],
+            json!({"type": "string"}),
+            "{provider:?}"
+        );
+        // No value is right, and the report says that more are taken.
+        let none = project(provider, &others(json!(false))).unwrap();
+        assert!(none.accepts_more(), "{provider:?}");
     }
 }
 

@@ -236,6 +236,7 @@ fn a_file_that_is_no_log_is_refused_and_left_alone() {
         "{\"seq\":1,\"type\":\"tool/call\"}",
         "\n",
         "[1]\n",
+        "{\"seq\":1,\"type\":\"tool/started\",\"call\":9007199254740992}\n",
         "\u{feff}{}\n",
     ] {
         fs::write(&path, other).unwrap();

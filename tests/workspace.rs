@@ -380,6 +380,8 @@ async fn glob_and_grep_leave_out_what_is_ignored_or_hidden() {
         place.code("glob", json!({"pattern": "a["})).await,
         "BAD_PATTERN"
     );
+    let long = json!({"pattern": "?".repeat(600_000)});
+    assert_eq!(place.code("glob", long).await, "BAD_PATTERN");
     assert_eq!(
         place.text("grep", json!({"pattern": "needle"})).await,
         "src/a.rs:1:needle\nsrc/deep/b.rs:1:needle"

@@ -272,6 +272,14 @@ fn echoes_are_short_and_harmless() {
 }
 
 #[test]
+fn a_pointer_that_is_cut_says_how_much_is_missing() {
+    let text = format!(r#"{{"{}": {{"x": 1e999}}}}"#, "n".repeat(300));
+    let error = Arguments::from_text(text).unwrap_err();
+    let shown = "n".repeat(255);
+    assert_eq!(error.pointer(), format!("/{shown}… (+47 more chars)"));
+}
+
+#[test]
 fn digests_follow_the_exact_text() {
     let digest = |text: &str| *Arguments::from_text(text).unwrap().digest();
     assert_eq!(digest("{\"a\":1}"), digest("{\"a\":1}"));

@@ -82,7 +82,7 @@ impl Draft {
 }
 
 /// The numbers that name calls and places.
-fn check_numbers(body: &Body) -> Result<(), String> {
+pub(super) fn check_numbers(body: &Body) -> Result<(), String> {
     let numbers = match body {
         Body::Call(call) => [Some(call.call), call.root, call.parent],
         Body::Started(started) => [Some(started.call), None, None],

@@ -9,6 +9,7 @@ use super::bodies::{
     CallRecord, ContextRecord, ResultRecord, StartedRecord, TornRecord, TurnRecord,
 };
 use super::dispatch::{DispatchRecord, DispatchStartRecord};
+use super::encode::check_numbers;
 use super::fields::Fields;
 use super::permission::{EffectiveRecord, PresetRecord, SandboxRecord};
 
@@ -234,6 +235,12 @@ impl Record {
         let body = Body::decode(kind, fields).map_err(|error| BadRecord {
             expected: format!("the fields of a `{known}` record"),
             found: error.to_string(),
+        })?;
+        // What could not be written is not read: a log that holds it could
+        // never be closed.
+        check_numbers(&body).map_err(|found| BadRecord {
+            expected: format!("the numbers of calls to be at most {MAX_NUMBER}"),
+            found,
         })?;
         Ok(Self { seq, at, body })
     }

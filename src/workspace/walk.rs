@@ -2,15 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 use ignore::{Walk, WalkBuilder};
 use tokio_util::sync::CancellationToken;
+use toolfall_layers::printable;
 
 use super::Workspace;
 use super::error::FileError;
+use crate::policy::rules::glob::matcher;
 
 /// So many files are looked at before a walk ends.
 const MOST: usize = 1_000_000;
+/// How many characters of a glob an error shows.
+const SHOWN: usize = 200;
 
 /// A path glob: `*` stays within one name, `**` crosses them. One without a
 /// `/` matches names in any folder.
@@ -20,16 +24,11 @@ pub(super) fn path_glob(glob: &str) -> Result<GlobMatcher, FileError> {
     } else {
         format!("**/{glob}")
     };
-    GlobBuilder::new(&anywhere)
-        .literal_separator(true)
-        .build()
-        .map(|glob| glob.compile_matcher())
-        .map_err(|error| {
-            FileError::new(
-                "BAD_PATTERN",
-                format!("expected a glob, found {glob:?}: {}", error.kind()),
-            )
-        })
+    matcher(&anywhere, true, false).map_err(|bad| {
+        let glob = printable(glob, SHOWN);
+        let message = format!("expected a glob, found \"{glob}\": {}", bad.detail);
+        FileError::new("BAD_PATTERN", message)
+    })
 }
 
 impl Workspace {

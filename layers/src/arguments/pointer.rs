@@ -86,7 +86,7 @@ fn render(steps: &[Step<'_>]) -> String {
             Step::Name(None) => {}
             Step::Name(Some(inside)) => {
                 pointer.push('/');
-                for char in string::Unescaped::new(inside).take(LONGEST + 1) {
+                for char in string::Unescaped::new(inside) {
                     match char {
                         '~' => pointer.push_str("~0"),
                         '/' => pointer.push_str("~1"),

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::glob::BadGlob;
 use super::holds::Holds;
 use super::text::{Pattern, Reading};
 
@@ -23,7 +24,7 @@ pub(super) struct Argv {
 
 impl Argv {
     /// Patterns for the program and its arguments; at least one.
-    pub(super) fn new(patterns: &[String], ignore_case: bool) -> Result<Self, globset::Error> {
+    pub(super) fn new(patterns: &[String], ignore_case: bool) -> Result<Self, BadGlob> {
         let (words, rest) = match patterns {
             [words @ .., last] if last == REST => (words, true),
             words => (words, false),

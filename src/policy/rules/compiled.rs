@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::argv::Argv;
 use super::equal::{same, within};
 use super::error::RuleErrorKind;
+use super::glob::BadGlob;
 use super::holds::Holds;
 use super::path::{Open, PathTest, plain};
 use super::test::{Kind, Test};
@@ -109,7 +110,7 @@ fn text(value: &Value, holds: impl Fn(&str) -> Holds) -> Holds {
     }
 }
 
-fn path_glob(glob: &str, ignore_case: bool) -> Result<Pattern, globset::Error> {
+fn path_glob(glob: &str, ignore_case: bool) -> Result<Pattern, BadGlob> {
     Pattern::glob(&plain(glob), true, ignore_case)
 }
 

@@ -93,12 +93,3 @@ impl RuleError {
         &self.pointer
     }
 }
-
-impl From<globset::Error> for RuleErrorKind {
-    fn from(error: globset::Error) -> Self {
-        Self::Glob {
-            glob: error.glob().unwrap_or_default().to_owned(),
-            detail: error.kind().to_string(),
-        }
-    }
-}

@@ -3,12 +3,13 @@
 use std::future::Ready;
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 use serde_json::Value;
 use toolfall_layers::policy::{Answer, Asked, Policy};
 
 use super::compiled::Compiled;
 use super::error::{RuleError, RuleErrorKind};
+use super::glob;
 use super::holds::Holds;
 use super::place::Place;
 use super::rule::{Rule, Verdict};
@@ -207,9 +208,8 @@ fn allow(call: &CallView, rule: &str) -> Decision {
 fn compile(rule: Rule) -> Result<CompiledRule, (String, RuleErrorKind)> {
     let mut tools = Vec::with_capacity(rule.tools.len());
     for (index, glob) in rule.tools.iter().enumerate() {
-        let glob = GlobBuilder::new(glob).literal_separator(false).build();
-        let glob = glob.map_err(|error| (format!("/tools/{index}"), error.into()))?;
-        tools.push(glob.compile_matcher());
+        let glob = glob::matcher(glob, false, false);
+        tools.push(glob.map_err(|error| (format!("/tools/{index}"), error.into()))?);
     }
     let mut arguments = Vec::with_capacity(rule.arguments.len());
     for (index, (pointer, test)) in rule.arguments.into_iter().enumerate() {

@@ -117,6 +117,7 @@ mod argv;
 mod compiled;
 mod equal;
 mod error;
+pub(crate) mod glob;
 mod holds;
 mod list;
 mod load;

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 use regex::{Regex, RegexBuilder};
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::glob::{BadGlob, matcher};
 use super::holds::Holds;
 
 /// The most that a compiled regular expression may take, in bytes.
@@ -80,7 +81,7 @@ impl Reading {
 
 impl Pattern {
     /// A glob; with `names`, `*` stays within one name of a path.
-    pub(super) fn glob(glob: &str, names: bool, ignore_case: bool) -> Result<Self, globset::Error> {
+    pub(super) fn glob(glob: &str, names: bool, ignore_case: bool) -> Result<Self, BadGlob> {
         let reading = Reading::new(glob, ignore_case);
         // The matcher ignores the case of ASCII alone; the rest is lowered here.
         let lowered: String = glob
@@ -91,12 +92,9 @@ impl Pattern {
                 lower.into_iter().flatten().chain(kept)
             })
             .collect();
-        let glob = GlobBuilder::new(&lowered)
-            .literal_separator(names)
-            .case_insensitive(ignore_case)
-            .build()?;
+        let glob = matcher(&lowered, names, ignore_case)?;
         Ok(Self {
-            kind: Kind::Glob(glob.compile_matcher(), lowered.contains(['?', '['])),
+            kind: Kind::Glob(glob, lowered.contains(['?', '['])),
             reading,
         })
     }

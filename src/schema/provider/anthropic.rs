@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::change::{Accepts, Change, Changes, below};
-use super::fold;
+use super::{fold, moved};
 
 /// Names of properties at the top are letters, digits, `_`, `.` and `-`, at
 /// most this many.
@@ -26,7 +26,9 @@ pub(super) fn project(root: &Value) -> (Value, Vec<Change>) {
         out.add("", "type", accepts, "the top is an object");
     }
     plain_names(&mut top, &mut out);
-    let top = older(Value::Object(top), &mut out);
+    let mut top = Value::Object(top);
+    older("", &mut top, &mut out);
+    moved::restore(root, &mut top, &mut out);
     (top, out.list)
 }
 
@@ -68,7 +70,7 @@ fn plain_names(top: &mut Map<String, Value>, out: &mut Changes) {
 
 /// Writes what older drafts wrote otherwise anew, in the whole schema. The
 /// depth is bounded, so recursion is.
-fn older(schema: Value, out: &mut Changes) -> Value {
+pub(super) fn older(place: &str, schema: &mut Value, out: &mut Changes) {
     fn walk(place: &str, value: &mut Value, out: &mut Changes) {
         match value {
             Value::Array(items) => {
@@ -92,7 +94,5 @@ fn older(schema: Value, out: &mut Changes) -> Value {
             _ => {}
         }
     }
-    let mut schema = schema;
-    walk("", &mut schema, out);
-    schema
+    walk(place, schema, out);
 }

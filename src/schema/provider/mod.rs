@@ -56,6 +56,7 @@ mod change;
 mod fold;
 mod keywords;
 mod kinds;
+mod moved;
 mod null;
 mod object;
 mod reference;

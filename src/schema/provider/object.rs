@@ -43,8 +43,17 @@ impl Walk<'_> {
         }
         for name in &required {
             if !properties.contains_key(name) {
-                let inner = below(&below(place, "properties"), name);
-                let projected = self.anything(&inner, "required", Accepts::Less);
+                // What is not declared is what all others are.
+                let projected = match map.get("additionalProperties") {
+                    None | Some(Value::Bool(true)) => {
+                        let inner = below(&below(place, "properties"), name);
+                        self.anything(&inner, "required", Accepts::Less)
+                    }
+                    Some(others) => {
+                        let inner = below(place, "additionalProperties");
+                        self.schema(&inner, others, level + 1)
+                    }
+                };
                 properties.insert(name.clone(), projected);
             }
         }

@@ -94,6 +94,17 @@ impl Definitions {
         name
     }
 
+    /// Keeps `name` for a definition that is there already.
+    pub(super) fn reserve(&mut self, name: &str) {
+        // No place begins so.
+        self.known.push((name.to_owned(), format!("#{name}")));
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+
     /// The definition that was met as number `index`.
     pub(super) fn get(&self, index: usize) -> Option<(String, String)> {
         self.known.get(index).cloned()

@@ -33,6 +33,10 @@ impl Walk<'_> {
         let mut said = false;
         let mut projected = Vec::with_capacity(branches.len());
         for (index, mut branch) in branches.into_iter().enumerate() {
+            // A branch that is anything is what stands beside the branches.
+            if kind.is_some() && branch == Value::Bool(true) {
+                branch = Value::Object(Map::new());
+            }
             if let (Some(kind), Value::Object(branch)) = (&kind, &mut branch) {
                 let has_own = ["type", "$ref", "anyOf", "oneOf", "allOf"]
                     .iter()
