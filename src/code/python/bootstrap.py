@@ -178,6 +178,11 @@ class Guest:
         self.read, self.write, self.exit = os.read, os.write, os._exit
         self.fsdecode = os.fsdecode
         self.asyncio = asyncio
+        # Before there is a program: whoever waits for one is ready.
+        self.loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self.loop)
+        self.loop.set_exception_handler(lambda loop, context: None)
+        self.loop.add_reader(source, self.answered)
         self.source, self.sink = source, sink
         self.buffer = bytearray()
         encoder = json.JSONEncoder(
@@ -385,10 +390,7 @@ class Guest:
             self.out_of_memory()
         except BaseException as error:
             return self.failed("exception", self.rendered(error, error.__traceback__))
-        loop = self.asyncio.new_event_loop()
-        self.asyncio.set_event_loop(loop)
-        loop.set_exception_handler(lambda loop, context: None)
-        loop.add_reader(self.source, self.answered)
+        loop = self.loop
         confine(self)
         scope = main.__dict__
         try:
