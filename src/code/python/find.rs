@@ -61,6 +61,14 @@ pub enum PythonError {
         /// What it did.
         why: String,
     },
+    /// The sandbox is not there, or does not work here.
+    #[error("expected the interpreter {program:?} to start in the sandbox, which it does not")]
+    Sandbox {
+        /// The interpreter.
+        program: String,
+        /// What the system or the sandbox said.
+        source: std::io::Error,
+    },
     /// A budget cannot be kept.
     #[error(transparent)]
     Budget(#[from] BudgetError),
