@@ -48,8 +48,8 @@ async fn a_runtime_says_what_it_is() {
 #[test]
 fn budgets_are_judged_when_a_runtime_is_made() {
     let usual = Budgets::default();
-    assert_eq!(usual.compute, Duration::from_millis(60_000));
-    assert_eq!(usual.wall, Duration::from_millis(600_000));
+    assert_eq!(usual.compute, Duration::from_secs(60));
+    assert_eq!(usual.wall, Duration::from_secs(600));
     assert_eq!((usual.output, usual.heap), (67_108_864, 512 << 20));
     let build = |budgets| PythonRuntime::builder().budgets(budgets).build();
     let refused = |budgets| match build(budgets) {
