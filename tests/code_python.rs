@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
+use toolfall::code::child::Sandbox;
 use toolfall::code::conformance::{Dialect, check};
 use toolfall::code::protocol::truncation_marker;
 use toolfall::code::python::{PythonError, PythonRuntime};
@@ -47,8 +48,8 @@ async fn a_runtime_says_what_it_is() {
 #[test]
 fn budgets_are_judged_when_a_runtime_is_made() {
     let usual = Budgets::default();
-    assert_eq!(usual.compute, Duration::from_millis(60_000));
-    assert_eq!(usual.wall, Duration::from_millis(600_000));
+    assert_eq!(usual.compute, Duration::from_secs(60));
+    assert_eq!(usual.wall, Duration::from_secs(600));
     assert_eq!((usual.output, usual.heap), (67_108_864, 512 << 20));
     let build = |budgets| PythonRuntime::builder().budgets(budgets).build();
     let refused = |budgets| match build(budgets) {
@@ -326,6 +327,28 @@ async fn interpreters_started_ahead_are_used_once() {
     assert_eq!(left.unwrap().value, Some(json!(false)));
     runtime.dispose().await;
     assert_eq!(runtime.waiting(), 0);
+}
+
+#[tokio::test]
+async fn a_sandbox_is_there_or_missed_at_once() {
+    let build = |bwrap: &str| {
+        let sandbox = Sandbox::Bwrap(bwrap.into());
+        PythonRuntime::builder().sandbox(sandbox).build()
+    };
+    for missing in ["/nowhere/bwrap", "/bin/false"] {
+        let error = build(missing).unwrap_err();
+        assert!(matches!(error, PythonError::Sandbox { .. }), "{error:?}");
+    }
+    let Ok(runtime) = build("bwrap") else {
+        eprintln!("skipped: no bwrap here");
+        return;
+    };
+    let seen = Arc::default();
+    let program = "import os\nreturn [await tools.echo(n=1), os.getpid() < 10]";
+    let request = RunRequest::new(program).namespace(tools(&seen));
+    let outcome = runtime.run(request).await.unwrap();
+    assert_eq!(outcome.value, Some(json!([{"n": 1}, true])), "{outcome:?}");
+    runtime.dispose().await;
 }
 
 #[test]

@@ -9,7 +9,19 @@ use serde_json::{Value, json};
 use toolfall::code::ErrorClass;
 use toolfall::code::protocol::{Boot, BootNamespace, HostFrame, Reply};
 
-/// An interpreter with the bootstrap in it.
+/// What the runtime starts interpreters with.
+const GUEST: &str = concat!(
+    include_str!("../src/code/python/guest/values.py"),
+    include_str!("../src/code/python/guest/wire.py"),
+    include_str!("../src/code/python/guest/names.py"),
+    include_str!("../src/code/python/guest/streams.py"),
+    include_str!("../src/code/python/guest/program.py"),
+    include_str!("../src/code/python/guest/confine.py"),
+    include_str!("../src/code/python/guest/run.py"),
+    include_str!("../src/code/python/guest/start.py"),
+);
+
+/// An interpreter with the guest in it.
 struct Guest {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -19,8 +31,7 @@ struct Guest {
 impl Guest {
     fn boot(max_log_bytes: u64, max_value_bytes: u64, program: &str) -> Self {
         let mut child = Command::new("python3")
-            .args(["-I", "-S", "src/code/python/bootstrap.py"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["-I", "-S", "-c", GUEST])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
