@@ -11,6 +11,8 @@
 
 mod misuse;
 mod outcome;
+#[cfg(feature = "code-js")]
+pub mod quickjs;
 mod request;
 pub mod reserved;
 mod runtime;

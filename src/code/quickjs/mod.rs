@@ -1,0 +1,7 @@
+//! Programs in JavaScript.
+
+mod convert;
+mod engine;
+mod render;
+#[cfg(feature = "code-ts")]
+mod strip;
