@@ -69,7 +69,8 @@ pub mod turn;
 pub use self::approval::{ApprovalAnswer, ApprovalLayer, ApprovalOutcome, ApprovalRequest};
 pub use self::arguments::{
     Arguments, ArgumentsError, ArgumentsErrorKind, CheckError, DecodeError, Digest, MAX_DEPTH,
-    MAX_TEXT, Malformed, check_json, check_value, discard_value, printable, to_value,
+    MAX_TEXT, Malformed, Member, check_json, check_value, discard_value, json_members, printable,
+    read_json, to_value,
 };
 pub use self::body::{BodyContext, BodyFuture, BoxBody};
 pub use self::call::{

@@ -9,8 +9,10 @@
 //! Nothing here decides whether a call may run. The functions that are bound
 //! do: those of the tool `run_code` send every call through the pipeline.
 
+pub mod ledger;
 mod misuse;
 mod outcome;
+pub mod protocol;
 #[cfg(feature = "code-js")]
 pub mod quickjs;
 mod request;

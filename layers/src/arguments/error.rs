@@ -5,7 +5,7 @@ use std::fmt;
 use super::{
     echo,
     pointer::{line_and_column, pointer},
-    scan::{MAX_DEPTH, MAX_TEXT},
+    scan::MAX_DEPTH,
 };
 
 /// Why JSON cannot be kept exactly as it is.
@@ -82,11 +82,11 @@ impl ArgumentsError {
         }
     }
 
-    pub(super) fn too_large(bytes: usize) -> Self {
+    pub(super) fn too_large(bytes: usize, longest: usize) -> Self {
         Self::new(
             ArgumentsErrorKind::TooLarge,
             String::new(),
-            &format!("{bytes} bytes where at most {MAX_TEXT} are taken"),
+            &format!("{bytes} bytes where at most {longest} are taken"),
         )
     }
 

@@ -34,6 +34,7 @@ mod decode_name;
 mod digest;
 mod echo;
 mod error;
+mod members;
 mod names;
 mod number;
 mod pointer;
@@ -56,6 +57,7 @@ pub use self::{
     digest::Digest,
     echo::printable,
     error::{ArgumentsError, ArgumentsErrorKind, CheckError, DecodeError, Malformed},
+    members::{Member, json_members, read_json},
     scan::{MAX_DEPTH, MAX_TEXT, check_json},
     value::{check_value, discard_value, to_value},
 };
@@ -158,7 +160,7 @@ impl Arguments {
     /// As for [`from_text`](Self::from_text).
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, ArgumentsError> {
         if bytes.len() > MAX_TEXT {
-            return Err(ArgumentsError::too_large(bytes.len()));
+            return Err(ArgumentsError::too_large(bytes.len(), MAX_TEXT));
         }
         match String::from_utf8(bytes) {
             Ok(text) => Self::from_text(text),

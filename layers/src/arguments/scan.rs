@@ -59,39 +59,58 @@ impl Fault {
 /// deeper than [`MAX_DEPTH`].
 pub fn check_json(text: &str) -> Result<(), CheckError> {
     if text.len() > MAX_TEXT {
-        return Err(CheckError::Lossy(ArgumentsError::too_large(text.len())));
+        return Err(CheckError::Lossy(ArgumentsError::too_large(
+            text.len(),
+            MAX_TEXT,
+        )));
     }
-    let mut scan = Scan {
-        text,
-        objects: 0,
-        depth: 0,
-        names: Names::new(),
-        lossy: None,
-    };
-    match scan.run() {
+    check_whole(text)
+}
+
+/// As [`check_json`], for a text of any length below 2 GiB.
+pub(super) fn check_whole(text: &str) -> Result<(), CheckError> {
+    let mut scan = Scan::new(text);
+    match scan.run(0).and_then(|end| ends(text, end)) {
         Ok(()) => match scan.lossy {
             None => Ok(()),
             Some(lossy) => Err(CheckError::Lossy(lossy.explain(text))),
         },
-        Err(Stop::Malformed(fault)) => Err(CheckError::Malformed(Malformed::at(
-            text,
-            fault.at,
-            fault.expected,
-        ))),
-        Err(Stop::TooDeep(at)) => Err(CheckError::Lossy(
-            Lossy {
-                kind: ArgumentsErrorKind::TooDeep,
-                at,
-            }
-            .explain(text),
-        )),
+        Err(stop) => Err(stop.explain(text)),
+    }
+}
+
+/// That nothing but white space follows from `pos` on.
+fn ends(text: &str, pos: usize) -> Result<(), Stop> {
+    let (end, _) = skip_white(text.as_bytes(), pos);
+    if end == text.len() {
+        Ok(())
+    } else {
+        Err(Fault::new(end, "nothing after the value").into())
     }
 }
 
 /// Why a scan ends early.
-enum Stop {
+pub(super) enum Stop {
     Malformed(Fault),
     TooDeep(usize),
+}
+
+impl Stop {
+    #[cold]
+    pub(super) fn explain(self, text: &str) -> CheckError {
+        match self {
+            Self::Malformed(fault) => {
+                CheckError::Malformed(Malformed::at(text, fault.at, fault.expected))
+            }
+            Self::TooDeep(at) => CheckError::Lossy(
+                Lossy {
+                    kind: ArgumentsErrorKind::TooDeep,
+                    at,
+                }
+                .explain(text),
+            ),
+        }
+    }
 }
 
 impl From<Fault> for Stop {
@@ -115,7 +134,7 @@ impl Lossy {
     }
 }
 
-struct Scan<'a> {
+pub(super) struct Scan<'a> {
     text: &'a str,
     /// One bit a level, the innermost lowest: set for objects.
     objects: u128,
@@ -127,7 +146,7 @@ struct Scan<'a> {
 /// The first place from `pos` on that is not white space, and the byte there;
 /// 0 stands for the text's end: as a byte of the text it is an error, too.
 #[inline]
-fn skip_white(bytes: &[u8], mut pos: usize) -> (usize, u8) {
+pub(super) fn skip_white(bytes: &[u8], mut pos: usize) -> (usize, u8) {
     loop {
         match bytes.get(pos) {
             Some(b' ' | b'\t' | b'\n' | b'\r') => pos += 1,
@@ -137,11 +156,23 @@ fn skip_white(bytes: &[u8], mut pos: usize) -> (usize, u8) {
     }
 }
 
-impl Scan<'_> {
+impl<'a> Scan<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            objects: 0,
+            depth: 0,
+            names: Names::new(),
+            lossy: None,
+        }
+    }
+
+    /// Reads the value at `start`, or behind white space there, and returns
+    /// where it ends.
     // The place in the text is a local, so that it stays in a register.
-    fn run(&mut self) -> Result<(), Stop> {
+    pub(super) fn run(&mut self, start: usize) -> Result<usize, Stop> {
         let bytes = self.text.as_bytes();
-        let (mut pos, mut byte) = skip_white(bytes, 0);
+        let (mut pos, mut byte) = skip_white(bytes, start);
         // Where a name comes next: what to expect there.
         let mut due = "";
         'value: loop {
@@ -200,12 +231,7 @@ impl Scan<'_> {
                 }
                 pos += 1;
             }
-            let (end, _) = skip_white(bytes, pos);
-            return if end == bytes.len() {
-                Ok(())
-            } else {
-                Err(Fault::new(end, "nothing after the value").into())
-            };
+            return Ok(pos);
         }
     }
 
