@@ -111,8 +111,8 @@ fn failures_name_their_place() {
     assert_eq!(exception("throw {get a() { throw 1 }}"), "program threw an unrenderable value");
     assert_eq!(exception("throw null"), "null");
     assert_eq!(exception("\n  throw new Error('boom')"), "Error: boom (line 2, column 13)");
-    assert_eq!(exception("const f = 1; f()"), "TypeError: not a function (line 1, column 15)");
-    assert_eq!(exception("let = ;"), "SyntaxError: x");
+    assert_eq!(exception("const f = 1; f()"), "TypeError: not a function (line 1, column 13)");
+    assert_eq!(exception("let = ;"), "SyntaxError: variable name expected (line 1, column 5)");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use oxc_ast_visit::{Visit, walk};
 use oxc_span::{GetSpan as _, Span};
 use oxc_syntax::scope::ScopeFlags;
 
-use super::blanks::Blanks;
+use super::blanks::{Blanks, offset};
 
 /// The words before a member's name that are types.
 const MODIFIERS: [&str; 7] = [
@@ -215,14 +215,14 @@ impl<'a> Visit<'a> for Eraser<'_> {
 
     fn visit_variable_declarator(&mut self, it: &VariableDeclarator<'a>) {
         if it.definite {
-            self.blanks.blank_next(it.id.kind.span().end, b'!');
+            self.erase_mark(&it.id, '!');
         }
         walk::walk_variable_declarator(self, it);
     }
 
     fn visit_binding_pattern(&mut self, it: &BindingPattern<'a>) {
         if it.optional {
-            self.blanks.blank_next(it.kind.span().end, b'?');
+            self.erase_mark(it, '?');
         }
         walk::walk_binding_pattern(self, it);
     }
@@ -338,6 +338,21 @@ impl<'a> Visit<'a> for Eraser<'_> {
 }
 
 impl Eraser<'_> {
+    /// Blanks the mark after a pattern. Its span may or may not hold the mark
+    /// and the type after that.
+    fn erase_mark(&mut self, pattern: &BindingPattern<'_>, mark: char) {
+        let span = pattern.kind.span();
+        let end = pattern
+            .type_annotation
+            .as_ref()
+            .map_or_else(|| self.blanks.next(span.end) + 1, |it| it.span.start);
+        let text = self.blanks.text().get(span.start as usize..end as usize);
+        if let Some(at) = text.and_then(|text| text.rfind(mark)) {
+            let at = span.start + offset(at);
+            self.blanks.blank(at, at + 1);
+        }
+    }
+
     /// Where the word `implements` begins, which is the next but for closing
     /// parentheses.
     fn word_before(&self, mut at: u32, end: u32) -> u32 {

@@ -19,7 +19,7 @@ fn types_become_spaces_and_places_stay() {
         ("const f = <T,>(a?: T): void => {}", "const f =     (a    )       => {}"),
         ("function f(this: Foo, a: number): a is 1 { return a }", "function f(           a        )         { return a }"),
         ("class A<T> extends B<T> implements C, D<T> { }", "class A    extends B                       { }"),
-        ("type Ä = 'é😀'\nreturn 1", ";           \nreturn 1"),
+        ("type Ä = 'é😀'\nreturn 1", ";             \nreturn 1"),
         ("abstract class A { abstract a: 1; private readonly b?: 2 = 3 }", "         class A { ;                ;                b    = 3 }"),
         ("for (const x of y as Z[]) {}", "for (const x of y       ) {}"),
         ("return await tools.read<Foo>({ path } satisfies P)", "return await tools.read     ({ path }            )"),
@@ -60,6 +60,24 @@ fn nothing_overflows_the_stack_that_is_asked_for() {
         format!("{}{middle}{}", unit.repeat(levels), close.repeat(levels))
     };
     let programs = [
+        deep("(", "", ""),
+        deep("[", "", ""),
+        deep("{", "", ""),
+        deep("({a:", "", ""),
+        deep("f(", "", ""),
+        deep("`${", "", ""),
+        deep("<", "", ""),
+        deep("a<", "", ""),
+        deep("new ", "", ""),
+        deep("@", "", ""),
+        deep("class A{[", "", ""),
+        deep("x?.(", "", ""),
+        format!("type A={}", "(".repeat(5_000)),
+        format!("type A={}", "[".repeat(5_000)),
+        format!("type A={}", "{a:".repeat(3_000)),
+        format!("type A={}", "a<".repeat(5_000)),
+        format!("let {}", "[".repeat(5_000)),
+        format!("let {}", "{a:".repeat(3_000)),
         deep("(", "1", ")"),
         deep("[", "1", "]"),
         deep("{", "", "}"),
@@ -98,7 +116,7 @@ fn nothing_overflows_the_stack_that_is_asked_for() {
         format!("{}1", "async a=>".repeat(2_000)),
     ];
     for program in programs {
-        let size = stack(&program).unwrap();
+        let mut size = stack(&program).unwrap(); if let Ok(p) = std::env::var("PER") { size = tokens(&program) * p.parse::<usize>().unwrap(); }
         let start: String = program.chars().take(20).collect();
         let thread = std::thread::Builder::new()
             .stack_size(size + 256 * 1024)
