@@ -64,6 +64,11 @@ pub mod pairing;
 pub mod permission;
 pub mod pipeline;
 pub mod policy;
+#[cfg(any(
+    all(feature = "workspace", unix),
+    all(feature = "code-child", target_os = "linux")
+))]
+mod process;
 pub mod registry;
 #[cfg(feature = "workspace")]
 pub mod replay;

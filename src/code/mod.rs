@@ -9,16 +9,22 @@
 //! Nothing here decides whether a call may run. The functions that are bound
 //! do: those of the tool `run_code` send every call through the pipeline.
 
+mod budgets;
+#[cfg(all(feature = "code-child", target_os = "linux"))]
+pub mod child;
 pub mod ledger;
 mod misuse;
 mod outcome;
 pub mod protocol;
-#[cfg(feature = "code-js")]
+#[cfg(all(feature = "code-python", target_os = "linux"))]
+pub mod python;
+#[cfg(all(feature = "code-js", target_os = "linux"))]
 pub mod quickjs;
 mod request;
 pub mod reserved;
 mod runtime;
 
+pub use self::budgets::{BudgetError, Budgets};
 pub use self::misuse::Misuse;
 pub use self::outcome::{RunFailure, RunFailureKind, RunOutcome};
 pub use self::request::{

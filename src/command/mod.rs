@@ -34,7 +34,6 @@
 //! # Ok(()) }
 //! ```
 
-mod group;
 mod output;
 pub(crate) mod process;
 mod run;

@@ -12,8 +12,8 @@ use tokio::net::unix::pipe;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::group::Group;
 use super::output::{Drained, Output, drain, head};
+use crate::process::Group;
 use crate::retain::RetainedText;
 
 /// So long the end of the output of a program that has ended is waited for.

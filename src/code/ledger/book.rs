@@ -87,7 +87,7 @@ impl Ledger {
         discard_value(value);
         match judged {
             Err(CompletionFault::OverBudget) => self.limit(),
-            _ => self.failed(RunFailureKind::InvalidOutput, LOSSY),
+            _ => self.lossy(),
         }
     }
 
@@ -101,6 +101,11 @@ impl Ledger {
             return self.limit();
         }
         RunOutcome::failed(self.logs, kind, message)
+    }
+
+    /// The outcome of a program that returned what JSON does not keep.
+    pub fn lossy(self) -> RunOutcome {
+        self.failed(RunFailureKind::InvalidOutput, LOSSY)
     }
 
     /// Whole logs while they and the message fit, the beginning of one more,

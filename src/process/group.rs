@@ -1,29 +1,36 @@
 //! A program and everything that it starts.
 
-use std::future::Future;
 use std::process::ExitStatus;
-use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+#[cfg(feature = "workspace")]
+use rustix::process::test_kill_process_group;
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+#[cfg(feature = "workspace")]
+use {
+    std::future::Future,
+    std::time::Duration,
+    tokio::time::{Instant, sleep, timeout, timeout_at},
+};
 
 /// How often an ending group is looked at.
+#[cfg(feature = "workspace")]
 const LOOK: Duration = Duration::from_millis(5);
 /// So long the killed rest of a group is waited for. It is gone at once, but
 /// for what nobody collects: its first process may not do so in a container.
+#[cfg(feature = "workspace")]
 const GONE: Duration = Duration::from_millis(250);
 
 /// The leader of a process group and, with it, the group.
 ///
 /// Dropped while it runs, the whole group is killed.
-pub(super) struct Group {
-    pub(super) child: Child,
+pub(crate) struct Group {
+    pub(crate) child: Child,
     group: Option<Pid>,
 }
 
 impl Group {
-    pub(super) fn start(command: &mut Command) -> std::io::Result<Self> {
+    pub(crate) fn start(command: &mut Command) -> std::io::Result<Self> {
         // Zero stands for a new group with the child as its leader.
         let child = command.process_group(0).spawn()?;
         let group = child
@@ -35,7 +42,7 @@ impl Group {
 
     /// Sends `signal` to whoever is left in the group. That nobody is, is
     /// what we want.
-    pub(super) fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
             let _ = kill_process_group(group, signal);
         }
@@ -46,7 +53,7 @@ impl Group {
     /// The leader's number is free once it was waited for; that another group
     /// gets it before the very next line is not possible on systems that hand
     /// numbers out in a circle.
-    pub(super) async fn wait(&mut self) -> std::io::Result<ExitStatus> {
+    pub(crate) async fn wait(&mut self) -> std::io::Result<ExitStatus> {
         let ended = self.child.wait().await;
         self.signal(Signal::KILL);
         if ended.is_ok() {
@@ -58,7 +65,8 @@ impl Group {
     /// Asks the group to end, waits until it has or `grace` is over, and
     /// kills the rest. `closed` is ready when nobody holds the group's output
     /// any more.
-    pub(super) async fn end(
+    #[cfg(feature = "workspace")]
+    pub(crate) async fn end(
         &mut self,
         grace: Duration,
         closed: impl Future<Output = ()>,
@@ -89,6 +97,7 @@ impl Group {
 }
 
 /// Ready when nobody is left in the group.
+#[cfg(feature = "workspace")]
 async fn gone(group: Option<Pid>) {
     while group.is_some_and(|group| test_kill_process_group(group).is_ok()) {
         sleep(LOOK).await;
