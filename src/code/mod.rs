@@ -12,6 +12,8 @@
 mod budgets;
 #[cfg(all(feature = "code-child", target_os = "linux"))]
 pub mod child;
+#[cfg(feature = "testing")]
+pub mod conformance;
 pub mod ledger;
 mod misuse;
 mod outcome;

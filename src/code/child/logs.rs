@@ -19,7 +19,7 @@ impl Logs {
     pub(in crate::code) fn new(output: usize, logs: Option<usize>) -> Self {
         Self {
             ledger: Ledger::new(output),
-            bound: logs.map(|bytes| Bound {
+            bound: logs.filter(|bytes| *bytes < output).map(|bytes| Bound {
                 bytes,
                 buffer: LogBuffer::new(bytes),
                 marked: false,
@@ -30,7 +30,12 @@ impl Logs {
     /// Takes a log of the program's. False if the run is to be ended.
     pub(in crate::code) fn push(&mut self, log: Log) -> bool {
         let Some(bound) = &mut self.bound else {
-            return self.ledger.push(log.text);
+            let pushed = self.ledger.push(log.text);
+            if log.truncated {
+                // What was cut there would have been too much here.
+                self.ledger.exceed();
+            }
+            return pushed && !log.truncated;
         };
         let kept = match bound.buffer.push(&log.text) {
             Pushed::Whole => Some(log.text.as_str()),

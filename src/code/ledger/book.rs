@@ -64,6 +64,11 @@ impl Ledger {
         self.cap - self.used
     }
 
+    /// Takes the budget for exceeded: more was put out than came here.
+    pub fn exceed(&mut self) {
+        self.over = true;
+    }
+
     /// Whether the budget is exceeded.
     pub fn is_over(&self) -> bool {
         self.over

@@ -13,6 +13,8 @@ import sys
 def _start():
     import os
 
+    # The interpreter puts its locale there.
+    os.environ.clear()
     # The protocol gets descriptors of its own; what a program writes to 1
     # goes where 2 goes, and 0 has nothing to read.
     source, sink = os.dup(0), os.dup(1)
