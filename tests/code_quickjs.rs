@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use toolfall::code::conformance::{Dialect, check};
 use toolfall::code::quickjs::QuickJsRuntime;
 use toolfall::code::{
     BindingArguments, BindingFuture, Budgets, CodeRuntime, ErrorClass, Misuse, Namespace,
@@ -111,7 +112,7 @@ async fn programs_call_print_and_return() {
         let expected = json!({
             "good": ["echo", {"a": 1}],
             "bad": [true, true, "ToolCallError", "fail", "as asked \"exactly\"\n"],
-            "own": [["__proto__", 1], ["constructor", null], "undefined", "undefined"],
+            "own": [["__proto__", 1], ["constructor", {}], "undefined", "undefined"],
         });
         assert_eq!(outcome.value, Some(expected));
         let none = self::outcome(&runtime, "const a = 1").await;
@@ -216,15 +217,17 @@ async fn values_that_would_change_are_refused_both_ways() {
 /// conformance: RT-18, RT-19, RT-20
 #[tokio::test]
 async fn computing_and_waiting_are_counted_apart() {
-    let budgets = budgets().compute(Duration::from_millis(300)).wall(Duration::from_millis(1_500));
-    for runtime in runtimes(&budgets) {
+    let slow = budgets().compute(Duration::from_millis(300));
+    for runtime in runtimes(&slow) {
         let spin = outcome(&runtime, "const open = tools.never(); while (true) {}").await;
         assert_eq!(error(&spin), (RunFailureKind::Timeout, "compute budget exhausted (300ms busy)"));
         let waits = value(&runtime, "for (let i = 0; i < 10; i++) await tools.slow(); return 1").await;
         assert_eq!(waits, json!(1));
+    }
+    for runtime in runtimes(&slow.wall(Duration::from_millis(400))) {
         for program in ["await tools.never()", "await new Promise(() => {})"] {
             let outcome = outcome(&runtime, program).await;
-            assert_eq!(error(&outcome), (RunFailureKind::Timeout, "wall-clock ceiling reached (1500ms)"));
+            assert_eq!(error(&outcome), (RunFailureKind::Timeout, "wall-clock ceiling reached (400ms)"));
         }
     }
 }
@@ -343,6 +346,17 @@ async fn descriptions_and_misuse() {
     let refused = missing.run(RunRequest::new("return 1")).await;
     assert!(matches!(refused, Err(Misuse::NotStarted { .. })), "{refused:?}");
     assert!(QuickJsRuntime::in_process().budgets(budgets().wall(Duration::ZERO)).build().is_err());
+}
+
+#[tokio::test]
+async fn both_places_keep_the_contract() {
+    let dialect = Dialect::javascript();
+    let threads = |budgets: &Budgets| -> Arc<dyn CodeRuntime> { Arc::new(in_process(budgets)) };
+    let children = |budgets: &Budgets| -> Arc<dyn CodeRuntime> { Arc::new(out_of_process(budgets)) };
+    for report in [check(&threads, &dialect).await, check(&children, &dialect).await] {
+        assert!(report.failures().is_empty(), "{report}");
+        assert_eq!(report.skipped(), ["exit"]);
+    }
 }
 
 #[tokio::test]

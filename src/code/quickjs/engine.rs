@@ -169,28 +169,21 @@ pub(super) fn run<O: Outside>(
     engine.set_max_stack_size(STACK);
     engine.set_memory_limit(limits.heap_bytes);
     engine.set_interrupt_handler(Some(interrupter(limits.compute, Arc::clone(stop))));
-    let ending = context.with(|ctx| {
+    context.with(|ctx| {
         let world = World {
             shared: Rc::default(),
             limits: *limits,
             outside,
         };
         world.run(&ctx, program, namespaces, stop)
-    });
-    match ending {
-        // The engine could not even say that its memory is full.
-        Ending::Failed(RunFailureKind::Exception, message)
-            if message == "null" && is_full(&engine, limits.heap_bytes) =>
-        {
-            Ending::OutOfMemory
-        }
-        ending => ending,
-    }
+    })
 }
 
-fn is_full(engine: &Runtime, limit: usize) -> bool {
-    let used = usize::try_from(engine.memory_usage().malloc_size).unwrap_or(0);
-    used >= limit / 10 * 9
+/// Whether an engine ran out of memory so thoroughly that it could not make
+/// the error either: then it throws `null`, as a program can that has one of
+/// these words.
+fn is_full(thrown: &Js<'_>, program: &str) -> bool {
+    thrown.is_null() && !["throw", "reject"].iter().any(|word| program.contains(word))
 }
 
 /// Asked by the engine every few thousand steps.
@@ -243,7 +236,7 @@ impl<'js, O: Outside> World<'js, O> {
         let begun = begin(ctx, program);
         let promise = match begun {
             Ok(promise) => promise,
-            Err(error) => return self.failed(ctx, &handles, &error, stop),
+            Err(error) => return self.failed(ctx, &handles, &error, program, stop),
         };
         loop {
             loop {
@@ -251,7 +244,7 @@ impl<'js, O: Outside> World<'js, O> {
                     return ending;
                 }
                 if promise.state() != PromiseState::Pending {
-                    return self.settled(ctx, &handles, &promise, stop);
+                    return self.settled(ctx, &handles, &promise, program, stop);
                 }
                 if !ctx.execute_pending_job() {
                     break;
@@ -381,11 +374,12 @@ impl<'js, O: Outside> World<'js, O> {
         ctx: &Ctx<'js>,
         handles: &Handles<'js>,
         promise: &Promise<'js>,
+        program: &str,
         stop: &Stop,
     ) -> Ending {
         let value = match promise.result::<Js<'js>>() {
             Some(Ok(value)) => value,
-            Some(Err(error)) => return self.failed(ctx, handles, &error, stop),
+            Some(Err(error)) => return self.failed(ctx, handles, &error, program, stop),
             None => return Ending::Stopped,
         };
         if value.is_undefined() {
@@ -406,6 +400,7 @@ impl<'js, O: Outside> World<'js, O> {
         ctx: &Ctx<'js>,
         handles: &Handles<'js>,
         error: &rquickjs::Error,
+        program: &str,
         stop: &Stop,
     ) -> Ending {
         if let Some(ending) = stop.ending() {
@@ -415,6 +410,9 @@ impl<'js, O: Outside> World<'js, O> {
             return Ending::exception(format!("SyntaxError: {error}"));
         }
         let thrown = ctx.catch();
+        if is_full(&thrown, program) {
+            return Ending::OutOfMemory;
+        }
         // More than may leave is cut by whoever counts.
         let limit = self.limits.value_bytes;
         let message = Renderer::new(ctx, &handles.well_formed, limit).thrown(&thrown, BEFORE.len());

@@ -11,10 +11,10 @@ use toolfall_layers::Arguments;
 
 use super::engine::{ARGUMENTS, Call, Ending, Limits, Outside, Reply, Roster};
 use super::program::Job;
-use crate::code::RunFailureKind;
+use crate::code::{RunFailure, RunFailureKind};
 use crate::code::ledger::{LogBuffer, Pushed};
 use crate::code::protocol::{
-    self, Boot, BootNamespace, GuestFrame, HostFrame, IN_FLIGHT, Lines, Log, encode,
+    self, Boot, BootNamespace, Done, GuestFrame, HostFrame, IN_FLIGHT, Lines, Log, encode,
 };
 
 /// The one argument that a worker is started with.
@@ -71,7 +71,7 @@ pub fn serve() -> ! {
     };
     let stack = match job.stack() {
         Ok(stack) => stack,
-        Err(message) => end(&LogBuffer::new(log_bytes), Ending::exception(message)),
+        Err(message) => end(Ending::exception(message)),
     };
     let thread = std::thread::Builder::new()
         .stack_size(stack)
@@ -84,9 +84,9 @@ pub fn serve() -> ! {
                 open: Cell::new(0),
                 answered: RefCell::default(),
             });
-            let ending = job.run(Rc::clone(&host));
+            let ending = job.run(host);
             // Nothing is torn down: the process ends.
-            end(&host.logs.borrow(), ending)
+            end(ending)
         });
     if let Ok(thread) = thread {
         let _ = thread.join();
@@ -119,12 +119,14 @@ impl From<BootNamespace> for Roster {
     }
 }
 
-fn end(logs: &LogBuffer, ending: Ending) -> ! {
+/// Says how the program ended. How much of it is too much, the host counts.
+fn end(ending: Ending) -> ! {
+    let failed = |kind, message| Done::Failed(RunFailure { kind, message });
     let done = match ending {
-        Ending::Completed(value) => logs.completion(value),
-        Ending::Failed(kind, message) => logs.failure(kind, message),
+        Ending::Completed(value) => Done::Completed(value),
+        Ending::Failed(kind, message) => failed(kind, message),
         // The host has its own message.
-        Ending::TooLarge => logs.failure(RunFailureKind::OutputLimit, ""),
+        Ending::TooLarge => failed(RunFailureKind::OutputLimit, String::new()),
         Ending::OutOfMemory => process::exit(OUT_OF_MEMORY),
         // Nobody is there to be told, or somebody who counts time is.
         Ending::Spent | Ending::Stopped => process::exit(0),
