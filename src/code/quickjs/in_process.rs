@@ -1,7 +1,5 @@
 //! Programs on threads of this process.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::rc::Rc;
@@ -13,9 +11,10 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::engine::{Call, Ending, Limits, Outside, Reply, Roster, Stop};
+use super::outbox::Outbox;
 use super::program::Job;
 use super::seats::{Seats, Shared, Stuck, lock};
-use super::worker::arguments;
+use super::worker::on_wire;
 use crate::code::child::calls::Calls;
 use crate::code::child::logs::Logs;
 use crate::code::child::supervise::cause;
@@ -178,8 +177,7 @@ impl Threads {
                     globals: job.namespaces.iter().map(|it| it.global.clone()).collect(),
                     events: send.clone(),
                     replies,
-                    open: Cell::new(0),
-                    answered: RefCell::default(),
+                    outbox: Outbox::default(),
                 });
                 let ending = std::panic::catch_unwind(AssertUnwindSafe(|| job.run(host)));
                 // The engine is gone before the run is told.
@@ -249,17 +247,13 @@ struct Host {
     globals: Vec<String>,
     events: mpsc::Sender<Event>,
     replies: std_mpsc::Receiver<Reply>,
-    /// So many calls are not answered.
-    open: Cell<usize>,
-    /// Answers that came while a call waited for room.
-    answered: RefCell<VecDeque<Reply>>,
+    outbox: Outbox,
 }
 
 impl Host {
-    fn read(&self) -> Option<Reply> {
-        let reply = self.replies.recv().ok()?;
-        self.open.set(self.open.get().saturating_sub(1));
-        Some(reply)
+    fn send(&self, call: protocol::Call) -> Result<(), String> {
+        let sent = self.events.blocking_send(Event::Call(call));
+        sent.map_err(|_| "the run is over".to_owned())
     }
 }
 
@@ -270,27 +264,17 @@ impl Outside for Host {
     }
 
     fn call(&self, call: Call) -> Result<(), String> {
-        let args = arguments(call.arguments)?;
-        let gone = || "the run is over".to_owned();
-        while self.open.get() >= IN_FLIGHT {
-            let reply = self.read().ok_or_else(gone)?;
-            self.answered.borrow_mut().push_back(reply);
+        match self.outbox.push(on_wire(&self.globals, call)?)? {
+            Some(call) => self.send(call),
+            None => Ok(()),
         }
-        let call = protocol::Call {
-            id: call.id.into(),
-            global: self.globals.get(call.namespace).cloned().unwrap_or_default(),
-            name: call.member,
-            args: Ok(args),
-        };
-        self.events
-            .blocking_send(Event::Call(call))
-            .map_err(|_| gone())?;
-        self.open.set(self.open.get() + 1);
-        Ok(())
     }
 
     fn reply(&self) -> Option<Reply> {
-        let answered = self.answered.borrow_mut().pop_front();
-        answered.or_else(|| self.read())
+        let reply = self.replies.recv().ok()?;
+        if let Some(call) = self.outbox.answered() {
+            self.send(call).ok()?;
+        }
+        Some(reply)
     }
 }

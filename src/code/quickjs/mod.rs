@@ -71,6 +71,7 @@ mod builder;
 mod convert;
 mod engine;
 mod in_process;
+mod outbox;
 mod program;
 mod render;
 mod seats;
@@ -85,6 +86,8 @@ use futures_util::future::BoxFuture;
 
 pub use self::builder::{InProcessBuilder, QuickJsBuilder, QuickJsError};
 use self::in_process::Threads;
+#[cfg(feature = "code-ts")]
+pub use self::strip::{NotErasable, strip_types};
 pub use self::worker::{serve, worker};
 use super::child::ChildRuntime;
 use super::{CodeRuntime, Misuse, RunOutcome, RunRequest};

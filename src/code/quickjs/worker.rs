@@ -1,7 +1,6 @@
 //! A process that runs one program.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::cell::RefCell;
 use std::io::{self, Read as _, Write as _};
 use std::process;
 use std::rc::Rc;
@@ -10,11 +9,12 @@ use serde_json::Value;
 use toolfall_layers::Arguments;
 
 use super::engine::{ARGUMENTS, Call, Ending, Limits, Outside, Reply, Roster};
+use super::outbox::Outbox;
 use super::program::Job;
 use crate::code::{RunFailure, RunFailureKind};
 use crate::code::ledger::{LogBuffer, Pushed};
 use crate::code::protocol::{
-    self, Boot, BootNamespace, Done, GuestFrame, HostFrame, IN_FLIGHT, Lines, Log, encode,
+    self, Boot, BootNamespace, Done, GuestFrame, HostFrame, Lines, Log, encode,
 };
 
 /// The one argument that a worker is started with.
@@ -81,8 +81,7 @@ pub fn serve() -> ! {
                 globals,
                 input: RefCell::new(input),
                 logs: RefCell::new(LogBuffer::new(log_bytes)),
-                open: Cell::new(0),
-                answered: RefCell::default(),
+                outbox: Outbox::default(),
             });
             let ending = job.run(host);
             // Nothing is torn down: the process ends.
@@ -179,25 +178,7 @@ struct Host {
     globals: Vec<String>,
     input: RefCell<Input>,
     logs: RefCell<LogBuffer>,
-    /// So many calls are not answered.
-    open: Cell<usize>,
-    /// Answers that came while a call waited for room.
-    answered: RefCell<VecDeque<Reply>>,
-}
-
-impl Host {
-    fn read(&self) -> Option<Reply> {
-        loop {
-            if let HostFrame::Reply(reply) = self.input.borrow_mut().frame()? {
-                let Some(id) = reply.id.number().as_u64() else {
-                    continue;
-                };
-                self.open.set(self.open.get().saturating_sub(1));
-                let result = reply.result;
-                return Some(Reply { id, result });
-            }
-        }
-    }
+    outbox: Outbox,
 }
 
 impl Outside for Host {
@@ -212,30 +193,40 @@ impl Outside for Host {
     }
 
     fn call(&self, call: Call) -> Result<(), String> {
-        let args = arguments(call.arguments)?;
-        while self.open.get() >= IN_FLIGHT {
-            let reply = self.read().ok_or_else(|| "the host is gone".to_owned())?;
-            self.answered.borrow_mut().push_back(reply);
+        if let Some(call) = self.outbox.push(on_wire(&self.globals, call)?)? {
+            send(&GuestFrame::Call(call));
         }
-        let global = self.globals.get(call.namespace).cloned().unwrap_or_default();
-        self.open.set(self.open.get() + 1);
-        send(&GuestFrame::Call(protocol::Call {
-            id: call.id.into(),
-            global,
-            name: call.member,
-            args: Ok(args),
-        }));
         Ok(())
     }
 
     fn reply(&self) -> Option<Reply> {
-        let answered = self.answered.borrow_mut().pop_front();
-        answered.or_else(|| self.read())
+        loop {
+            let HostFrame::Reply(reply) = self.input.borrow_mut().frame()? else {
+                continue;
+            };
+            if let Some(call) = self.outbox.answered() {
+                send(&GuestFrame::Call(call));
+            }
+            let result = reply.result;
+            if let Some(id) = reply.id.number().as_u64() {
+                return Some(Reply { id, result });
+            }
+        }
     }
 }
 
+/// A call as it is told to a host.
+pub(super) fn on_wire(globals: &[String], call: Call) -> Result<protocol::Call, String> {
+    Ok(protocol::Call {
+        id: call.id.into(),
+        global: globals.get(call.namespace).cloned().unwrap_or_default(),
+        name: call.member,
+        args: Ok(arguments(call.arguments)?),
+    })
+}
+
 /// A call's arguments as text.
-pub(super) fn arguments(value: Option<Value>) -> Result<Arguments, String> {
+fn arguments(value: Option<Value>) -> Result<Arguments, String> {
     let mut text = String::new();
     encode(&value.unwrap_or(Value::Null), &mut text);
     Arguments::from_text(text).map_err(|_| ARGUMENTS.to_owned())

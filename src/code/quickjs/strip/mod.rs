@@ -7,8 +7,6 @@
 mod blanks;
 mod erase;
 
-use std::fmt;
-
 use oxc_allocator::Allocator;
 use oxc_parser::{ParseOptions, Parser};
 use oxc_span::SourceType;
@@ -16,20 +14,45 @@ use oxc_span::SourceType;
 use self::erase::Eraser;
 
 /// A program that is no erasable TypeScript, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) message: String,
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("SyntaxError: {message} (line {line}, column {column})")]
+#[non_exhaustive]
+pub struct NotErasable {
+    /// What is wrong.
+    pub message: String,
     /// From 1.
-    pub(super) line: usize,
+    pub line: usize,
     /// From 1, in characters.
-    pub(super) column: usize,
+    pub column: usize,
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { message, line, column } = self;
-        write!(f, "SyntaxError: {message} (line {line}, column {column})")
-    }
+/// Takes the types out of a program, the body of an asynchronous function, as
+/// every run does: what is left is JavaScript, with every line and column
+/// where it was.
+///
+/// Blocks for as long as a thread takes that reads the program.
+///
+/// ```
+/// use toolfall::code::quickjs::strip_types;
+///
+/// let text = strip_types("const a: number = 1 as any").unwrap();
+/// assert_eq!(text, "const a         = 1       ");
+/// let refused = strip_types("let a\nenum A { B }").unwrap_err();
+/// assert_eq!((refused.line, refused.column), (2, 1));
+/// ```
+///
+/// # Errors
+///
+/// For what is no TypeScript, what cannot be erased, and a program of more
+/// than 40,000 words and signs.
+pub fn strip_types(program: &str) -> Result<String, NotErasable> {
+    let stack = stack(program)? + (512 << 10);
+    let read = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(stack);
+        let thread = thread.spawn_scoped(scope, || strip(program)).ok()?;
+        thread.join().ok()
+    });
+    read.unwrap_or_else(|| Err(refusal(program, 0, "the program cannot be read".to_owned())))
 }
 
 /// The stack that the parser may need for each token, in bytes: it descends
@@ -44,10 +67,10 @@ const TOKENS: usize = 40_000;
 /// # Errors
 ///
 /// For more than [`TOKENS`].
-pub(super) fn stack(program: &str) -> Result<usize, Refusal> {
+pub(super) fn stack(program: &str) -> Result<usize, NotErasable> {
     let tokens = tokens(program);
     if tokens > TOKENS {
-        return Err(Refusal {
+        return Err(NotErasable {
             message: format!("expected at most {TOKENS} tokens of TypeScript, found {tokens}"),
             line: 1,
             column: 1,
@@ -76,7 +99,7 @@ fn tokens(program: &str) -> usize {
 /// # Errors
 ///
 /// For what is no TypeScript, and what cannot be erased.
-pub(super) fn strip(program: &str) -> Result<String, Refusal> {
+pub(super) fn strip(program: &str) -> Result<String, NotErasable> {
     let allocator = Allocator::default();
     let options = ParseOptions {
         allow_return_outside_function: true,
@@ -103,11 +126,11 @@ pub(super) fn strip(program: &str) -> Result<String, Refusal> {
         .map_err(|(at, message)| refusal(program, at as usize, message))
 }
 
-fn refusal(program: &str, at: usize, message: String) -> Refusal {
+fn refusal(program: &str, at: usize, message: String) -> NotErasable {
     let before = program.get(..at).unwrap_or(program);
     let line = before.matches('\n').count() + 1;
     let begin = before.rfind('\n').map_or(0, |newline| newline + 1);
-    Refusal {
+    NotErasable {
         message,
         line,
         column: before[begin..].chars().count() + 1,
