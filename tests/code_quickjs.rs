@@ -18,7 +18,10 @@ use toolfall::code::{
 use toolfall::scheduler::Cancel;
 
 fn budgets() -> Budgets {
-    Budgets::default().heap(64 << 20).output(1 << 20).wall(Duration::from_secs(20))
+    Budgets::default()
+        .heap(64 << 20)
+        .output(1 << 20)
+        .wall(Duration::from_secs(20))
 }
 
 /// Both places that a program runs in.
@@ -27,7 +30,10 @@ fn runtimes(budgets: &Budgets) -> [QuickJsRuntime; 2] {
 }
 
 fn in_process(budgets: &Budgets) -> QuickJsRuntime {
-    QuickJsRuntime::in_process().budgets(budgets.clone()).build().unwrap()
+    QuickJsRuntime::in_process()
+        .budgets(budgets.clone())
+        .build()
+        .unwrap()
 }
 
 fn out_of_process(budgets: &Budgets) -> QuickJsRuntime {
@@ -39,7 +45,15 @@ fn out_of_process(budgets: &Budgets) -> QuickJsRuntime {
 }
 
 fn tools() -> Namespace {
-    let members = ["echo", "fail", "slow", "never", "huge", "__proto__", "constructor"];
+    let members = [
+        "echo",
+        "fail",
+        "slow",
+        "never",
+        "huge",
+        "__proto__",
+        "constructor",
+    ];
     Namespace {
         global: "tools".to_owned(),
         members: members.map(str::to_owned).to_vec(),
@@ -47,23 +61,25 @@ fn tools() -> Namespace {
             name: "ToolCallError".to_owned(),
             member_property: "tool".to_owned(),
         }),
-        binding: Arc::new(|member: &str, arguments: BindingArguments| -> BindingFuture {
-            let member = member.to_owned();
-            Box::pin(async move {
-                let arguments = match arguments {
-                    BindingArguments::Kept(arguments) => arguments.value().clone(),
-                    _ => json!({}),
-                };
-                match member.as_str() {
-                    "slow" => tokio::time::sleep(Duration::from_millis(50)).await,
-                    "never" => std::future::pending().await,
-                    "fail" => return Err("as asked \"exactly\"\n".to_owned()),
-                    "huge" => return Ok(json!(9_007_199_254_740_993_u64)),
-                    _ => {}
-                }
-                Ok(json!([member, arguments]))
-            })
-        }),
+        binding: Arc::new(
+            |member: &str, arguments: BindingArguments| -> BindingFuture {
+                let member = member.to_owned();
+                Box::pin(async move {
+                    let arguments = match arguments {
+                        BindingArguments::Kept(arguments) => arguments.value().clone(),
+                        _ => json!({}),
+                    };
+                    match member.as_str() {
+                        "slow" => tokio::time::sleep(Duration::from_millis(50)).await,
+                        "never" => std::future::pending().await,
+                        "fail" => return Err("as asked \"exactly\"\n".to_owned()),
+                        "huge" => return Ok(json!(9_007_199_254_740_993_u64)),
+                        _ => {}
+                    }
+                    Ok(json!([member, arguments]))
+                })
+            },
+        ),
     }
 }
 
@@ -107,7 +123,11 @@ async fn programs_call_print_and_return() {
         assert_eq!(outcome.error, None);
         assert_eq!(
             outcome.logs,
-            ["first {\"a\": 1} [undefined, -0, 10n]", "RangeError: x", "last"]
+            [
+                "first {\"a\": 1} [undefined, -0, 10n]",
+                "RangeError: x",
+                "last"
+            ]
         );
         let expected = json!({
             "good": ["echo", {"a": 1}],
@@ -138,11 +158,17 @@ async fn every_namespace_has_its_own_errors() {
         let program = "
             const of = async (f) => { try { await f() } catch (e) { return [e.name, e.helperName ?? null, e.tool ?? null, e instanceof ToolCallError] } };
             return [await of(() => helper.fail()), await of(() => plain.fail())]";
-        let request = RunRequest::new(program).namespace(tools()).namespace(helper).namespace(plain);
+        let request = RunRequest::new(program)
+            .namespace(tools())
+            .namespace(helper)
+            .namespace(plain);
         let outcome = runtime.run(request).await.unwrap();
         assert_eq!(
             outcome.value,
-            Some(json!([["HelperCallError", "fail", null, false], ["Error", null, null, false]]))
+            Some(json!([
+                ["HelperCallError", "fail", null, false],
+                ["Error", null, null, false]
+            ]))
         );
     }
 }
@@ -153,17 +179,39 @@ async fn failures_say_what_and_where() {
     for runtime in runtimes(&budgets()) {
         for (program, message) in [
             ("throw 'raw-throw'", "raw-throw"),
-            ("const e = new Error('bare'); Object.defineProperty(e, 'stack', {value: null}); throw e", "bare"),
-            ("throw { get a() { throw 1 } }", "program threw an unrenderable value"),
+            (
+                "const e = new Error('bare'); Object.defineProperty(e, 'stack', {value: null}); throw e",
+                "bare",
+            ),
+            (
+                "throw { get a() { throw 1 } }",
+                "program threw an unrenderable value",
+            ),
             ("throw new Proxy({}, {})", "[proxy]"),
             ("throw null", "null"),
-            ("let a: number = 1;\n  throw new TypeError('boom')", "TypeError: boom (line 2, column 13)"),
-            ("enum A { B }", "SyntaxError: an enum cannot be erased: write an object (line 1, column 1)"),
-            ("\n return 1 +", "SyntaxError: Unexpected token (line 2, column 12)"),
-            ("}); evil(); (async () => {", "SyntaxError: Unexpected token (line 1, column 1)"),
+            (
+                "let a: number = 1;\n  throw new TypeError('boom')",
+                "TypeError: boom (line 2, column 13)",
+            ),
+            (
+                "enum A { B }",
+                "SyntaxError: an enum cannot be erased: write an object (line 1, column 1)",
+            ),
+            (
+                "\n return 1 +",
+                "SyntaxError: Unexpected token (line 2, column 12)",
+            ),
+            (
+                "}); evil(); (async () => {",
+                "SyntaxError: Unexpected token (line 1, column 1)",
+            ),
         ] {
             let outcome = outcome(&runtime, program).await;
-            assert_eq!(error(&outcome), (RunFailureKind::Exception, message), "{program}");
+            assert_eq!(
+                error(&outcome),
+                (RunFailureKind::Exception, message),
+                "{program}"
+            );
         }
         let kept = outcome(&runtime, "console.log('before'); throw new Error('after')").await;
         assert_eq!(kept.logs, ["before"]);
@@ -191,24 +239,53 @@ async fn programs_find_an_empty_world() {
 async fn values_that_would_change_are_refused_both_ways() {
     let calls = Arc::new(AtomicUsize::new(0));
     for runtime in runtimes(&budgets()) {
-        for lossy in ["-0", "NaN", "Infinity", "1n", "[undefined]", "() => 1", "new Date(0)", "'\\ud800'"] {
+        for lossy in [
+            "-0",
+            "NaN",
+            "Infinity",
+            "1n",
+            "[undefined]",
+            "() => 1",
+            "new Date(0)",
+            "'\\ud800'",
+        ] {
             let outcome = outcome(&runtime, &format!("return {lossy}")).await;
             let message = "program completion must be lossless JSON";
-            assert_eq!(error(&outcome), (RunFailureKind::InvalidOutput, message), "{lossy}");
+            assert_eq!(
+                error(&outcome),
+                (RunFailureKind::InvalidOutput, message),
+                "{lossy}"
+            );
             let counted = Arc::clone(&calls);
             let mut namespace = tools();
             namespace.binding = Arc::new(move |_: &str, _: BindingArguments| -> BindingFuture {
                 counted.fetch_add(1, Ordering::Relaxed);
                 Box::pin(async { Ok(Value::Null) })
             });
-            let program = format!("return await tools.echo({lossy}).catch(e => [e.name, e.tool, e.message])");
-            let outcome = runtime.run(RunRequest::new(program).namespace(namespace)).await.unwrap();
-            let expected = json!(["ToolCallError", "echo", "binding arguments must be lossless JSON"]);
+            let program =
+                format!("return await tools.echo({lossy}).catch(e => [e.name, e.tool, e.message])");
+            let outcome = runtime
+                .run(RunRequest::new(program).namespace(namespace))
+                .await
+                .unwrap();
+            let expected = json!([
+                "ToolCallError",
+                "echo",
+                "binding arguments must be lossless JSON"
+            ]);
             assert_eq!(outcome.value, Some(expected), "{lossy}");
         }
         assert_eq!(
-            value(&runtime, "return await tools.huge().catch(e => [e.name, e.tool, e.message])").await,
-            json!(["ToolCallError", "huge", "binding resolution must be lossless JSON"])
+            value(
+                &runtime,
+                "return await tools.huge().catch(e => [e.name, e.tool, e.message])"
+            )
+            .await,
+            json!([
+                "ToolCallError",
+                "huge",
+                "binding resolution must be lossless JSON"
+            ])
         );
     }
     assert_eq!(calls.load(Ordering::Relaxed), 0);
@@ -220,14 +297,30 @@ async fn computing_and_waiting_are_counted_apart() {
     let slow = budgets().compute(Duration::from_millis(300));
     for runtime in runtimes(&slow) {
         let spin = outcome(&runtime, "const open = tools.never(); while (true) {}").await;
-        assert_eq!(error(&spin), (RunFailureKind::Timeout, "compute budget exhausted (300ms busy)"));
-        let waits = value(&runtime, "for (let i = 0; i < 10; i++) await tools.slow(); return 1").await;
+        assert_eq!(
+            error(&spin),
+            (
+                RunFailureKind::Timeout,
+                "compute budget exhausted (300ms busy)"
+            )
+        );
+        let waits = value(
+            &runtime,
+            "for (let i = 0; i < 10; i++) await tools.slow(); return 1",
+        )
+        .await;
         assert_eq!(waits, json!(1));
     }
     for runtime in runtimes(&slow.wall(Duration::from_millis(400))) {
         for program in ["await tools.never()", "await new Promise(() => {})"] {
             let outcome = outcome(&runtime, program).await;
-            assert_eq!(error(&outcome), (RunFailureKind::Timeout, "wall-clock ceiling reached (400ms)"));
+            assert_eq!(
+                error(&outcome),
+                (
+                    RunFailureKind::Timeout,
+                    "wall-clock ceiling reached (400ms)"
+                )
+            );
         }
     }
 }
@@ -236,16 +329,25 @@ async fn computing_and_waiting_are_counted_apart() {
 #[tokio::test]
 async fn a_run_is_cancelled_in_the_middle_of_a_loop() {
     for runtime in runtimes(&budgets()) {
-        for program in ["while (true) {}", "await tools.never()", "while (true) await tools.echo()"] {
+        for program in [
+            "while (true) {}",
+            "await tools.never()",
+            "while (true) await tools.echo()",
+        ] {
             let cancel = Cancel::new(CancellationToken::new());
-            let request = RunRequest::new(program).namespace(tools()).cancelled_by(cancel.clone());
+            let request = RunRequest::new(program)
+                .namespace(tools())
+                .cancelled_by(cancel.clone());
             let begun = Instant::now();
             let later = async {
                 tokio::time::sleep(Duration::from_millis(80)).await;
                 cancel.cancel("no longer wanted");
             };
             let (outcome, ()) = tokio::join!(runtime.run(request), later);
-            assert_eq!(error(&outcome.unwrap()), (RunFailureKind::Abort, "no longer wanted"));
+            assert_eq!(
+                error(&outcome.unwrap()),
+                (RunFailureKind::Abort, "no longer wanted")
+            );
             assert!(begun.elapsed() < Duration::from_secs(2));
         }
         let cancel = Cancel::new(CancellationToken::new());
@@ -278,8 +380,14 @@ async fn disposal_ends_what_runs() {
             runtime.dispose().await;
         };
         let (outcome, ()) = tokio::join!(run, later);
-        assert_eq!(error(&outcome.unwrap()), (RunFailureKind::Abort, "runtime disposed"));
-        assert_eq!(runtime.run(RunRequest::new("return 1")).await, Err(Misuse::Disposed));
+        assert_eq!(
+            error(&outcome.unwrap()),
+            (RunFailureKind::Abort, "runtime disposed")
+        );
+        assert_eq!(
+            runtime.run(RunRequest::new("return 1")).await,
+            Err(Misuse::Disposed)
+        );
     }
 }
 
@@ -291,17 +399,49 @@ async fn output_is_counted_to_the_byte() {
         (7, "return '€'", None),
         (6, "return '€'", Some(RunFailureKind::OutputLimit)),
         (11, "console.log('abc'); return 'xy'", None),
-        (10, "console.log('abc'); return 'xy'", Some(RunFailureKind::OutputLimit)),
-        (11, "console.log('abc'); throw 'xy'", Some(RunFailureKind::Exception)),
-        (10, "console.log('abc'); throw 'xy'", Some(RunFailureKind::OutputLimit)),
-        (64, "return 'a'.repeat(10000)", Some(RunFailureKind::OutputLimit)),
-        (64, "throw new Error('a'.repeat(1000000))", Some(RunFailureKind::OutputLimit)),
-        (300, "for (let i = 0; i < 1000; i++) console.log('line ' + i)", Some(RunFailureKind::OutputLimit)),
-        (96, "console.log('start-' + 'é'.repeat(100000))", Some(RunFailureKind::OutputLimit)),
+        (
+            10,
+            "console.log('abc'); return 'xy'",
+            Some(RunFailureKind::OutputLimit),
+        ),
+        (
+            11,
+            "console.log('abc'); throw 'xy'",
+            Some(RunFailureKind::Exception),
+        ),
+        (
+            10,
+            "console.log('abc'); throw 'xy'",
+            Some(RunFailureKind::OutputLimit),
+        ),
+        (
+            64,
+            "return 'a'.repeat(10000)",
+            Some(RunFailureKind::OutputLimit),
+        ),
+        (
+            64,
+            "throw new Error('a'.repeat(1000000))",
+            Some(RunFailureKind::OutputLimit),
+        ),
+        (
+            300,
+            "for (let i = 0; i < 1000; i++) console.log('line ' + i)",
+            Some(RunFailureKind::OutputLimit),
+        ),
+        (
+            96,
+            "console.log('start-' + 'é'.repeat(100000))",
+            Some(RunFailureKind::OutputLimit),
+        ),
     ] {
         for runtime in runtimes(&at(cap)) {
             let outcome = outcome(&runtime, program).await;
-            assert_eq!(outcome.error.as_ref().map(|error| error.kind), kind, "{cap} {program}");
+            assert_eq!(
+                outcome.error.as_ref().map(|error| error.kind),
+                kind,
+                "{cap} {program}"
+            );
             let logs = serde_json::to_string(&outcome.logs).unwrap().len();
             let rest = match (&outcome.value, &outcome.error) {
                 (Some(value), _) => value.to_string().len(),
@@ -324,9 +464,16 @@ async fn calls_overlap() {
     for runtime in runtimes(&budgets()) {
         let begun = Instant::now();
         let program = "return (await Promise.all(Array.from({length: 600}, (_, i) => tools.slow(i)))).map((it) => it[1])";
-        assert_eq!(value(&runtime, program).await, json!((0..600).collect::<Vec<_>>()));
+        assert_eq!(
+            value(&runtime, program).await,
+            json!((0..600).collect::<Vec<_>>())
+        );
         // More than may be in flight at once, and far fewer rounds than calls.
-        assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(4),
+            "{:?}",
+            begun.elapsed()
+        );
     }
 }
 
@@ -335,25 +482,45 @@ async fn calls_overlap() {
 async fn descriptions_and_misuse() {
     let [thread, child] = runtimes(&budgets());
     assert_eq!(thread.language(), "typescript");
-    assert_eq!((thread.isolation(), child.isolation()), ("thread", "child process"));
+    assert_eq!(
+        (thread.isolation(), child.isolation()),
+        ("thread", "child process")
+    );
     for runtime in [thread, child] {
         let mut namespace = tools();
         namespace.global = "lambda".to_owned();
-        let refused = runtime.run(RunRequest::new("return 1").namespace(namespace)).await;
+        let refused = runtime
+            .run(RunRequest::new("return 1").namespace(namespace))
+            .await;
         assert_eq!(refused, Err(Misuse::Global("lambda".to_owned())));
     }
-    let missing = QuickJsRuntime::builder().program("/nonexistent").build().unwrap();
+    let missing = QuickJsRuntime::builder()
+        .program("/nonexistent")
+        .build()
+        .unwrap();
     let refused = missing.run(RunRequest::new("return 1")).await;
-    assert!(matches!(refused, Err(Misuse::NotStarted { .. })), "{refused:?}");
-    assert!(QuickJsRuntime::in_process().budgets(budgets().wall(Duration::ZERO)).build().is_err());
+    assert!(
+        matches!(refused, Err(Misuse::NotStarted { .. })),
+        "{refused:?}"
+    );
+    assert!(
+        QuickJsRuntime::in_process()
+            .budgets(budgets().wall(Duration::ZERO))
+            .build()
+            .is_err()
+    );
 }
 
 #[tokio::test]
 async fn both_places_keep_the_contract() {
     let dialect = Dialect::javascript();
     let threads = |budgets: &Budgets| -> Arc<dyn CodeRuntime> { Arc::new(in_process(budgets)) };
-    let children = |budgets: &Budgets| -> Arc<dyn CodeRuntime> { Arc::new(out_of_process(budgets)) };
-    for report in [check(&threads, &dialect).await, check(&children, &dialect).await] {
+    let children =
+        |budgets: &Budgets| -> Arc<dyn CodeRuntime> { Arc::new(out_of_process(budgets)) };
+    for report in [
+        check(&threads, &dialect).await,
+        check(&children, &dialect).await,
+    ] {
         assert!(report.failures().is_empty(), "{report}");
         assert_eq!(report.skipped(), ["exit"]);
     }

@@ -45,27 +45,61 @@ const SNIPPETS: &[&str] = &[
     "let a: new () => void, b: abstract new () => A, c: () => asserts d",
     "let a: ((b: c) => d)[] = [], e: -1, f: `g`, h: 1n, i: 'j', k: null",
     // Expressions.
-    "f<T>(x as any)", "new Map<string, number[]>()", "new Set<string>", "f<T>`x`",
-    "x!.y!.z!()", "x![0]!", "x!++", "x! = 1", "(x as any) = 1", "x as const",
-    "x satisfies T", "x satisfies T as U", "a = b as c, d = e!", "x as any as T",
-    "y = x as any\n(foo)", "y = x as any\n[foo]", "y = x as any\n`foo`", "y = x satisfies T\n(foo)",
-    "y = x as any\n/foo/g", "y = x as any\n+ foo", "y = x!\n(foo)", "x as any\n++y",
+    "f<T>(x as any)",
+    "new Map<string, number[]>()",
+    "new Set<string>",
+    "f<T>`x`",
+    "x!.y!.z!()",
+    "x![0]!",
+    "x!++",
+    "x! = 1",
+    "(x as any) = 1",
+    "x as const",
+    "x satisfies T",
+    "x satisfies T as U",
+    "a = b as c, d = e!",
+    "x as any as T",
+    "y = x as any\n(foo)",
+    "y = x as any\n[foo]",
+    "y = x as any\n`foo`",
+    "y = x satisfies T\n(foo)",
+    "y = x as any\n/foo/g",
+    "y = x as any\n+ foo",
+    "y = x!\n(foo)",
+    "x as any\n++y",
     "if (x as any) y as any\nelse z as any",
-    "const f = g<string>; f", "a?.b!.c", "a?.<T>(b)", "super_<T>()", "typeof x as T", "await x as T",
-    "[...x as T[]]", "({ ...x as T, [y as string]: z! })", "`${x as string}`", "f(x as T, ...y as U[])",
+    "const f = g<string>; f",
+    "a?.b!.c",
+    "a?.<T>(b)",
+    "super_<T>()",
+    "typeof x as T",
+    "await x as T",
+    "[...x as T[]]",
+    "({ ...x as T, [y as string]: z! })",
+    "`${x as string}`",
+    "f(x as T, ...y as U[])",
     "async () => { await (x as T)!; yield_ = x! }",
     // Declarations.
-    "type A = 1\n(foo)", "let a = b\ntype A = 1\n(foo)", "let a = b\ninterface A {}\n[foo]",
+    "type A = 1\n(foo)",
+    "let a = b\ntype A = 1\n(foo)",
+    "let a = b\ninterface A {}\n[foo]",
     "let a = b\ninterface A<T> extends B<T>, C { d(): e; [f: string]: g; new (): h; (): i; readonly j?: k }\n(foo)",
-    "type A<T = 1> = { b: T }; type B = | 1 | 2", "type A = () => void\n`foo`",
-    "declare const a: number, b: string", "declare function f(a: 1): 2", "declare class A { b: 1; c(): 2 }",
+    "type A<T = 1> = { b: T }; type B = | 1 | 2",
+    "type A = () => void\n`foo`",
+    "declare const a: number, b: string",
+    "declare function f(a: 1): 2",
+    "declare class A { b: 1; c(): 2 }",
     "declare let a: 1\n(foo)",
     "function f(a: 1): 1\nfunction f(a: 2): 2\nfunction f(a: any) { return a }",
     "let a = b\nfunction f(a: 1): 1\nfunction f(a: any) { return a }",
-    "if (a) { type B = 1 } else { interface C {} }", "switch (a) { case 1: type B = 1; break }",
+    "if (a) { type B = 1 } else { interface C {} }",
+    "switch (a) { case 1: type B = 1; break }",
     // Classes.
-    "class A<T> extends B<T> implements C, D<T> { }", "class A implements B {}", "abstract class A {}",
-    "const A = class<T> implements B {}", "const A = class extends (B as any)<T> implements C {}",
+    "class A<T> extends B<T> implements C, D<T> { }",
+    "class A implements B {}",
+    "abstract class A {}",
+    "const A = class<T> implements B {}",
+    "const A = class extends (B as any)<T> implements C {}",
     "class A { a: number; b?: string; c!: boolean; readonly d = 1; static readonly e: 1 = 1 }",
     "class A { private a = 1; protected b; public static c = 2; private readonly d?: 1 }",
     "class A { private async *a(): any {} protected get b(): 1 { return 1 } public set b(c: 2) {} static async d?() {} }",
@@ -84,19 +118,43 @@ const SNIPPETS: &[&str] = &[
     "class A { constructor(a?: number, b: string = 'c') { super_<T>() } }",
     "class A { a: number = 1; ['b']: string = 'c'; 3: d; 'e': f }",
     // Comments and characters in between.
-    "let a /* : b */ : /* c? */ number /* d */ = 1", "function f(a /* ? */ ?: /* ! */ 1) {}",
-    "class A /* implements X */ implements /* Y */ B {}", "const é: Ä = 'ü😀' as Ö; return é",
-    "type Ä = 'ü😀'\nlet b", "x /* ! */ ! /* ! */ .y", "class A { /* a */ private /* b */ c /* ? */ ? /* d */ : 1 }",
-    "let a: 1 // : 2\n= 3", "let a: // b\n number = 1",
+    "let a /* : b */ : /* c? */ number /* d */ = 1",
+    "function f(a /* ? */ ?: /* ! */ 1) {}",
+    "class A /* implements X */ implements /* Y */ B {}",
+    "const é: Ä = 'ü😀' as Ö; return é",
+    "type Ä = 'ü😀'\nlet b",
+    "x /* ! */ ! /* ! */ .y",
+    "class A { /* a */ private /* b */ c /* ? */ ? /* d */ : 1 }",
+    "let a: 1 // : 2\n= 3",
+    "let a: // b\n number = 1",
     // JavaScript that looks like types.
-    "a < b > c", "f(a < b, c > d)", "a ? (b) : c => d", "a ? b : (c) => d", "const type = 1, as = 2; type\nas",
-    "let declare, abstract, namespace, module; declare;\nabstract;\nnamespace;\nmodule", "var of, satisfies, implements_; of = satisfies",
-    "label: for (;;) { break label }", "({ type: 1, readonly: 2, get: 3, async: 4 })", "x ? y : z", "a as\nb",
-    "const interface_ = /: number/; '!: b'; `${a}: c`", "(a, b) => ({ c: a, d: b })", "x = y ? (z as T) : (w!)",
+    "a < b > c",
+    "f(a < b, c > d)",
+    "a ? (b) : c => d",
+    "a ? b : (c) => d",
+    "const type = 1, as = 2; type\nas",
+    "let declare, abstract, namespace, module; declare;\nabstract;\nnamespace;\nmodule",
+    "var of, satisfies, implements_; of = satisfies",
+    "label: for (;;) { break label }",
+    "({ type: 1, readonly: 2, get: 3, async: 4 })",
+    "x ? y : z",
+    "a as\nb",
+    "const interface_ = /: number/; '!: b'; `${a}: c`",
+    "(a, b) => ({ c: a, d: b })",
+    "x = y ? (z as T) : (w!)",
     // Refused.
-    "enum A { B }", "const enum A { B }", "namespace A { export const b = 1 }", "return <any>x",
-    "class A { constructor(private a) {} }", "class A { constructor(readonly a: 1) {} }", "class A { constructor(public a?: 1) {} }",
-    "let a: = 1", "let a = 1 +", "function (", "const a: { b = 1", "class A { private }  }",
+    "enum A { B }",
+    "const enum A { B }",
+    "namespace A { export const b = 1 }",
+    "return <any>x",
+    "class A { constructor(private a) {} }",
+    "class A { constructor(readonly a: 1) {} }",
+    "class A { constructor(public a?: 1) {} }",
+    "let a: = 1",
+    "let a = 1 +",
+    "function (",
+    "const a: { b = 1",
+    "class A { private }  }",
 ];
 
 /// What Node makes of them; nothing where it is refused.
@@ -119,7 +177,9 @@ fn nodes() -> Option<Vec<Option<String>>> {
         .expect("TOOLFALL_NODE can be started");
     let wrapped: Vec<_> = SNIPPETS.iter().map(|snippet| wrapped(snippet)).collect();
     let mut stdin = node.stdin.take().unwrap();
-    stdin.write_all(json!(wrapped).to_string().as_bytes()).unwrap();
+    stdin
+        .write_all(json!(wrapped).to_string().as_bytes())
+        .unwrap();
     drop(stdin);
     let said = node.wait_with_output().unwrap().stdout;
     Some(serde_json::from_slice(&said).unwrap())
@@ -151,22 +211,34 @@ fn the_same_is_erased_as_by_node() {
             _ => false,
         };
         if !same {
-            differ.push(format!("{snippet}\n--- ours\n{ours:?}\n--- node\n{node:?}\n"));
+            differ.push(format!(
+                "{snippet}\n--- ours\n{ours:?}\n--- node\n{node:?}\n"
+            ));
         }
     }
-    assert!(differ.is_empty(), "{} differ\n{}", differ.len(), differ.join("\n"));
+    assert!(
+        differ.is_empty(),
+        "{} differ\n{}",
+        differ.len(),
+        differ.join("\n")
+    );
 }
 
 #[test]
 fn what_stays_stays_in_its_place() {
     for snippet in SNIPPETS {
-        let Ok(text) = strip_types(snippet) else { continue };
+        let Ok(text) = strip_types(snippet) else {
+            continue;
+        };
         let before: Vec<u16> = snippet.encode_utf16().collect();
         let after: Vec<u16> = text.encode_utf16().collect();
         assert_eq!(before.len(), after.len(), "{snippet}\n{text}");
         let fillers = [' ', ';', '(', ')'].map(|filler| filler as u16);
         for (before, after) in before.into_iter().zip(after) {
-            assert!(before == after || fillers.contains(&after), "{snippet}\n{text}");
+            assert!(
+                before == after || fillers.contains(&after),
+                "{snippet}\n{text}"
+            );
         }
     }
 }
@@ -181,7 +253,10 @@ async fn the_engine_reads_what_is_left() {
         if strip_types(&wrapped).is_err() {
             continue;
         }
-        let outcome = runtime.run(RunRequest::new(format!("{wrapped}\nreturn 1"))).await.unwrap();
+        let outcome = runtime
+            .run(RunRequest::new(format!("{wrapped}\nreturn 1")))
+            .await
+            .unwrap();
         assert_eq!(outcome.value, Some(json!(1)), "{snippet}: {outcome:?}");
     }
 }
@@ -191,19 +266,44 @@ async fn the_engine_reads_what_is_left() {
 async fn lines_without_semicolons_mean_what_they_meant() {
     let runtime = QuickJsRuntime::in_process().build().unwrap();
     let pairs: &[(&str, Value)] = &[
-        ("const f = (x) => 'called'\nlet a = f\ntype T = 1\n(f)\nreturn typeof a", json!("function")),
-        ("const f = (x) => 'called'\nlet a = f as any\n(f)\nreturn typeof a", json!("function")),
+        (
+            "const f = (x) => 'called'\nlet a = f\ntype T = 1\n(f)\nreturn typeof a",
+            json!("function"),
+        ),
+        (
+            "const f = (x) => 'called'\nlet a = f as any\n(f)\nreturn typeof a",
+            json!("function"),
+        ),
         ("let a = [1] as any\n[0].length\nreturn a", json!([1])),
-        ("const f = (x) => 'called'\nlet a = f\ninterface T {}\n`x`\nreturn typeof a", json!("function")),
-        ("class A { a = 1\n declare b: 2\n ['c'] = 3 }\nreturn Object.keys(new A())", json!(["a", "c"])),
-        ("class A { a = 1\n public ['c'] = 3\n private *d() {} }\nreturn Object.keys(new A())", json!(["a", "c"])),
-        ("class A { get: number\n b() { return 1 } }\nreturn [new A().b(), 'get' in new A()]", json!([1, true])),
+        (
+            "const f = (x) => 'called'\nlet a = f\ninterface T {}\n`x`\nreturn typeof a",
+            json!("function"),
+        ),
+        (
+            "class A { a = 1\n declare b: 2\n ['c'] = 3 }\nreturn Object.keys(new A())",
+            json!(["a", "c"]),
+        ),
+        (
+            "class A { a = 1\n public ['c'] = 3\n private *d() {} }\nreturn Object.keys(new A())",
+            json!(["a", "c"]),
+        ),
+        (
+            "class A { get: number\n b() { return 1 } }\nreturn [new A().b(), 'get' in new A()]",
+            json!([1, true]),
+        ),
         ("const f = <\nT,\n>(a: T) => a\nreturn f(1)", json!(1)),
         ("const f = (a): {\n b: 1\n} => a\nreturn f(1)", json!(1)),
-        ("const f = () => {\n return <\nT,\n>(a: T) => a\n}\nreturn f()(1)", json!(1)),
+        (
+            "const f = () => {\n return <\nT,\n>(a: T) => a\n}\nreturn f()(1)",
+            json!(1),
+        ),
     ];
     for (program, expected) in pairs {
         let outcome = runtime.run(RunRequest::new(*program)).await.unwrap();
-        assert_eq!(outcome.value.as_ref(), Some(expected), "{program}: {outcome:?}");
+        assert_eq!(
+            outcome.value.as_ref(),
+            Some(expected),
+            "{program}: {outcome:?}"
+        );
     }
 }

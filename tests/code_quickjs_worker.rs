@@ -11,14 +11,17 @@ mod linux {
     use toolfall::code::quickjs::{QuickJsRuntime, worker};
     use toolfall::code::{CodeRuntime, RunRequest};
 
-    pub fn main() {
+    pub(super) fn main() {
         worker();
         // Runners ask what tests there are, and for some of them.
         if std::env::args().any(|argument| argument == "--list") {
             println!("runs_in_its_own_executable: test");
             return;
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         runtime.block_on(async {
             let programs = QuickJsRuntime::builder().prestart(1).build().unwrap();
             for _ in 0..2 {

@@ -88,12 +88,11 @@ impl QuickJsBuilder {
     ///
     /// If this program's executable is not known, or a budget cannot be kept.
     pub fn build(self) -> Result<QuickJsRuntime, QuickJsError> {
-        let (program, arguments) = match self.program {
-            Some(program) => program,
-            None => {
-                let own = std::env::current_exe().map_err(QuickJsError::NoExecutable)?;
-                (own, vec![ARGUMENT.into()])
-            }
+        let (program, arguments) = if let Some(program) = self.program {
+            program
+        } else {
+            let own = std::env::current_exe().map_err(QuickJsError::NoExecutable)?;
+            (own, vec![ARGUMENT.into()])
         };
         let launcher = Launcher::new(program)
             .args(arguments)

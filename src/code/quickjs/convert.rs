@@ -143,7 +143,11 @@ impl<'js> Reader<'_, 'js> {
         Ok(values)
     }
 
-    fn object(&mut self, object: &Object<'js>, level: usize) -> Result<Map<String, Value>, Refused> {
+    fn object(
+        &mut self,
+        object: &Object<'js>,
+        level: usize,
+    ) -> Result<Map<String, Value>, Refused> {
         let keys = object.own_keys::<Atom<'js>>(Filter::new().string().enum_only());
         if keys.len() != own(object) {
             return Err(Refused::Lossy);
@@ -248,7 +252,10 @@ mod tests {
     fn numbers_leave_as_they_are() {
         let text = |number: f64| number_out(number).map(|number| number.to_string());
         assert_eq!(text(3.0).as_deref(), Some("3"));
-        assert_eq!(text(-9_007_199_254_740_992.0).as_deref(), Some("-9007199254740992"));
+        assert_eq!(
+            text(-9_007_199_254_740_992.0).as_deref(),
+            Some("-9007199254740992")
+        );
         assert_eq!(text(0.1).as_deref(), Some("0.1"));
         assert_eq!(text(1e300).as_deref(), Some("1e+300"));
         for lossy in [-0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {

@@ -183,7 +183,10 @@ pub(super) fn run<O: Outside>(
 /// the error either: then it throws `null`, as a program can that has one of
 /// these words.
 fn is_full(thrown: &Js<'_>, program: &str) -> bool {
-    thrown.is_null() && !["throw", "reject"].iter().any(|word| program.contains(word))
+    thrown.is_null()
+        && !["throw", "reject"]
+            .iter()
+            .any(|word| program.contains(word))
 }
 
 /// Asked by the engine every few thousand steps.
@@ -347,7 +350,9 @@ impl<'js, O: Outside> World<'js, O> {
         }
     }
 
-    fn native_log(&self) -> impl Fn(Ctx<'js>, Array<'js>) -> rquickjs::Result<()> + 'js + use<'js, O>
+    fn native_log(
+        &self,
+    ) -> impl Fn(Ctx<'js>, Array<'js>) -> rquickjs::Result<()> + 'js + use<'js, O>
     where
         O: 'js,
     {
@@ -361,7 +366,9 @@ impl<'js, O: Outside> World<'js, O> {
             if left.get() == 0 {
                 return Ok(());
             }
-            let values = values.iter::<Js<'js>>().collect::<rquickjs::Result<Vec<_>>>()?;
+            let values = values
+                .iter::<Js<'js>>()
+                .collect::<rquickjs::Result<Vec<_>>>()?;
             let text = Renderer::new(&ctx, &handles.well_formed, left.get()).printed(&values);
             left.set(left.get().saturating_sub(text.len()));
             outside.log(text);

@@ -42,6 +42,12 @@ impl Job {
         };
         #[cfg(not(feature = "code-ts"))]
         let program = self.program;
-        engine::run(&program, &self.namespaces, &self.limits, &self.stop, outside)
+        engine::run(
+            &program,
+            &self.namespaces,
+            &self.limits,
+            &self.stop,
+            outside,
+        )
     }
 }

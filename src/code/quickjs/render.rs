@@ -127,7 +127,11 @@ impl<'a, 'js> Renderer<'a, 'js> {
             self.push(&quoted);
         } else if let Some(number) = value.as_number() {
             // `String(-0)` is "0".
-            let sign = if number == 0.0 && number.is_sign_negative() { "-" } else { "" };
+            let sign = if number == 0.0 && number.is_sign_negative() {
+                "-"
+            } else {
+                ""
+            };
             let digits = value.get::<Coerced<String>>()?.0;
             self.push(sign);
             self.push(&digits);
@@ -164,7 +168,11 @@ impl<'a, 'js> Renderer<'a, 'js> {
             return Ok(());
         }
         let array = object.as_array();
-        let (open, close) = if array.is_some() { ("[", "]") } else { ("{", "}") };
+        let (open, close) = if array.is_some() {
+            ("[", "]")
+        } else {
+            ("{", "}")
+        };
         if level >= LEVELS {
             self.push(open);
             self.push("…");
@@ -209,7 +217,11 @@ fn place(stack: &str, first_line: usize) -> Option<(usize, usize)> {
         let (_, place) = frame.rsplit_once("program.ts:")?;
         let (line, column) = place.trim_end_matches(')').split_once(':')?;
         let (line, column): (usize, usize) = (line.parse().ok()?, column.parse().ok()?);
-        let column = if line == 1 { column.saturating_sub(first_line).max(1) } else { column };
+        let column = if line == 1 {
+            column.saturating_sub(first_line).max(1)
+        } else {
+            column
+        };
         Some((line, column))
     })
 }
@@ -224,6 +236,9 @@ impl Boundary for str {
         if index >= self.len() {
             return self.len();
         }
-        (0..=index).rev().find(|at| self.is_char_boundary(*at)).unwrap_or(0)
+        (0..=index)
+            .rev()
+            .find(|at| self.is_char_boundary(*at))
+            .unwrap_or(0)
     }
 }

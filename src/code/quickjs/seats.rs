@@ -76,7 +76,11 @@ impl Seats {
 
     /// Ready when no thread is left.
     pub(super) async fn none(&self) {
-        let _ = self.counts.subscribe().wait_for(|counts| counts.alive == 0).await;
+        let _ = self
+            .counts
+            .subscribe()
+            .wait_for(|counts| counts.alive == 0)
+            .await;
     }
 }
 
@@ -119,5 +123,6 @@ impl Drop for Seat {
 
 /// A count cannot be left half done.
 pub(super) fn lock(seat: &Shared) -> std::sync::MutexGuard<'_, Seat> {
-    seat.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    seat.lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -11,11 +11,11 @@ use toolfall_layers::Arguments;
 use super::engine::{ARGUMENTS, Call, Ending, Limits, Outside, Reply, Roster};
 use super::outbox::Outbox;
 use super::program::Job;
-use crate::code::{RunFailure, RunFailureKind};
 use crate::code::ledger::{LogBuffer, Pushed};
 use crate::code::protocol::{
     self, Boot, BootNamespace, Done, GuestFrame, HostFrame, Lines, Log, encode,
 };
+use crate::code::{RunFailure, RunFailureKind};
 
 /// The one argument that a worker is started with.
 pub(super) const ARGUMENT: &str = "toolfall-code-worker";
@@ -38,10 +38,10 @@ const NO_PROTOCOL: i32 = 2;
 /// argument, `toolfall-code-worker`.
 ///
 /// ```
-/// fn main() {
-///     toolfall::code::quickjs::worker();
-///     // What the program is for.
-/// }
+/// // First in `main`:
+/// toolfall::code::quickjs::worker();
+/// // This process is no worker: it goes on with what it is for.
+/// assert!(std::env::args().all(|argument| argument != "toolfall-code-worker"));
 /// ```
 pub fn worker() {
     let mut arguments = std::env::args_os().skip(1);

@@ -6,10 +6,10 @@ use oxc_ast::ast::{
     Function, ImportDeclaration, MethodDefinition, Program, PropertyDefinition, PropertyKey,
     TSAsExpression, TSEnumDeclaration, TSExportAssignment, TSGlobalDeclaration,
     TSImportEqualsDeclaration, TSInstantiationExpression, TSInterfaceDeclaration,
-    TSModuleDeclaration, TSNamespaceExportDeclaration, TSNonNullExpression,
-    TSSatisfiesExpression, TSThisParameter, TSTypeAliasDeclaration, TSTypeAnnotation,
-    TSTypeAssertion, TSTypeParameterDeclaration, TSTypeParameterInstantiation,
-    VariableDeclaration, VariableDeclarator,
+    TSModuleDeclaration, TSNamespaceExportDeclaration, TSNonNullExpression, TSSatisfiesExpression,
+    TSThisParameter, TSTypeAliasDeclaration, TSTypeAnnotation, TSTypeAssertion,
+    TSTypeParameterDeclaration, TSTypeParameterInstantiation, VariableDeclaration,
+    VariableDeclarator,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_span::{GetSpan as _, Span};
@@ -141,7 +141,10 @@ impl<'a> Visit<'a> for Eraser<'_> {
     }
 
     fn visit_ts_type_assertion(&mut self, it: &TSTypeAssertion<'a>) {
-        self.refuse(it.span, "a type before its value cannot be erased: write `value as Type`");
+        self.refuse(
+            it.span,
+            "a type before its value cannot be erased: write `value as Type`",
+        );
         walk::walk_ts_type_assertion(self, it);
     }
 
@@ -289,9 +292,11 @@ impl<'a> Visit<'a> for Eraser<'_> {
                 it.super_type_arguments.as_ref().map(|them| them.span.end),
             ];
             // After all of these, or right after `class`, comes `implements`.
-            let before = before.into_iter().flatten().max().unwrap_or_else(|| {
-                self.blanks.next(it.span.start) + 5
-            });
+            let before = before
+                .into_iter()
+                .flatten()
+                .max()
+                .unwrap_or_else(|| self.blanks.next(it.span.start) + 5);
             let start = self.word_before(before, first.span.start);
             self.blanks.blank(start, it.body.span.start);
         }

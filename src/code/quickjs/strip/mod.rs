@@ -57,7 +57,11 @@ pub fn strip_types(program: &str) -> Result<String, NotErasable> {
 
 /// The stack that the parser may need for each token, in bytes: it descends
 /// once for each in the worst case. Measured, and a third more.
-const STACK_PER_TOKEN: usize = if cfg!(debug_assertions) { 24 * 1024 } else { 4 * 1024 };
+const STACK_PER_TOKEN: usize = if cfg!(debug_assertions) {
+    24 * 1024
+} else {
+    4 * 1024
+};
 
 /// The most tokens that are read; a stack for them is reserved, not used.
 const TOKENS: usize = 40_000;
@@ -86,9 +90,8 @@ fn tokens(program: &str) -> usize {
     let mut count = 0;
     for byte in program.bytes() {
         let word = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80;
-        if !byte.is_ascii_whitespace() && !(word && in_word) {
-            count += 1;
-        }
+        let goes_on = word && in_word;
+        count += usize::from(!byte.is_ascii_whitespace() && !goes_on);
         in_word = word;
     }
     count
