@@ -312,7 +312,7 @@ fn values_are_written_without_recursion() {
 #[test]
 fn a_line_without_end_fills_no_memory() {
     let mut lines = Lines::new(1 << 20);
-    let chunk = [b'x'; 64 << 10];
+    let chunk = vec![b'x'; 64 << 10];
     let mut taken = 0;
     while lines.line().is_ok() {
         lines.spare().extend_from_slice(&chunk);

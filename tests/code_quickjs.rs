@@ -325,7 +325,7 @@ async fn computing_and_waiting_are_counted_apart() {
     }
 }
 
-/// conformance: RT-03, RT-21
+/// conformance: RT-03
 #[tokio::test]
 async fn a_run_is_cancelled_in_the_middle_of_a_loop() {
     for runtime in runtimes(&budgets()) {
@@ -477,7 +477,7 @@ async fn calls_overlap() {
     }
 }
 
-/// conformance: RT-01, RT-06
+/// conformance: RT-06
 #[tokio::test]
 async fn descriptions_and_misuse() {
     let [thread, child] = runtimes(&budgets());
@@ -511,6 +511,7 @@ async fn descriptions_and_misuse() {
     );
 }
 
+/// conformance: RT-02, RT-21
 #[tokio::test]
 async fn both_places_keep_the_contract() {
     let dialect = Dialect::javascript();

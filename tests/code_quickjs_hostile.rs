@@ -583,6 +583,7 @@ fn nothing_gets_out_of_a_process() {
     });
 }
 
+/// conformance: RT-38
 #[test]
 fn nothing_gets_out_of_a_thread() {
     alone(|| async {

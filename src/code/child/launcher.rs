@@ -1,6 +1,6 @@
 //! What is started.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -30,6 +30,52 @@ pub enum Sandbox {
     /// empty `/tmp`. What the user may read can be read. All processes end
     /// with the first one.
     Bwrap(OsString),
+}
+
+/// How the sandbox is made; the program and its arguments follow.
+const BWRAP: [&str; 15] = [
+    "--unshare-all",
+    "--die-with-parent",
+    "--new-session",
+    "--ro-bind",
+    "/",
+    "/",
+    "--tmpfs",
+    "/tmp",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--chdir",
+    "/",
+    "--",
+];
+
+impl Sandbox {
+    /// Tries to run `program`, which is to end at once and well, in the
+    /// sandbox. Blocks until it has.
+    ///
+    /// # Errors
+    ///
+    /// What the system says, or the sandbox.
+    pub fn check(&self, program: &str, args: &[&str]) -> std::io::Result<()> {
+        let Self::Bwrap(bwrap) = self else {
+            return Ok(());
+        };
+        let ended = std::process::Command::new(bwrap)
+            .args(BWRAP)
+            .arg(program)
+            .args(args)
+            .env_clear()
+            .stdin(Stdio::null())
+            .output()?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&ended.stderr);
+        let said = toolfall_layers::printable(said.trim(), 500);
+        Err(std::io::Error::other(format!("{}: {said}", ended.status)))
+    }
 }
 
 impl Launcher {
@@ -79,26 +125,7 @@ impl Launcher {
             Sandbox::None => Command::new(&self.program),
             Sandbox::Bwrap(bwrap) => {
                 let mut command = Command::new(bwrap);
-                command.args(
-                    [
-                        "--unshare-all",
-                        "--die-with-parent",
-                        "--new-session",
-                        "--ro-bind",
-                        "/",
-                        "/",
-                        "--tmpfs",
-                        "/tmp",
-                        "--proc",
-                        "/proc",
-                        "--dev",
-                        "/dev",
-                        "--chdir",
-                        "/",
-                        "--",
-                    ]
-                    .map(OsStr::new),
-                );
+                command.args(BWRAP);
                 command.arg(&self.program);
                 command
             }

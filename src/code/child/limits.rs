@@ -83,3 +83,17 @@ pub(super) fn innermost(mut pid: Pid) -> Pid {
     }
     pid
 }
+
+/// The processor time that a process may still use.
+pub(super) struct Meter {
+    pub(super) pid: Pid,
+    pub(super) until: Duration,
+}
+
+impl Meter {
+    /// All of it where the process is gone: that shows elsewhere.
+    pub(super) fn left(&self) -> Duration {
+        let used = cpu_time(self.pid).unwrap_or_default();
+        self.until.saturating_sub(used)
+    }
+}

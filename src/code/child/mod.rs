@@ -23,6 +23,8 @@
 //! leaves the group (`setsid`) outlives the run without a sandbox.
 
 pub(in crate::code) mod calls;
+mod end;
+mod frames;
 mod input;
 mod launcher;
 mod limits;

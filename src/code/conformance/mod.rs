@@ -30,14 +30,16 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use self::cases::{CASES, Case, Expect, How};
+use self::cases::{Case, Expect, How};
 use crate::code::{Budgets, CodeRuntime, Misuse, RunFailureKind, RunOutcome, RunRequest};
 
 /// No case takes longer, whatever the machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Programs in one language, by the names of the cases.
-pub struct Dialect(Box<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct Dialect(Box<Programs>);
+
+type Programs = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Dialect {
     /// The programs that `program` gives for the names of cases.
@@ -121,7 +123,7 @@ impl fmt::Display for Report {
 
 /// The names of all cases, and in a sentence what each is about.
 pub fn names() -> Vec<(&'static str, &'static str)> {
-    CASES.iter().map(|case| (case.name, case.about)).collect()
+    cases::all().map(|case| (case.name, case.about)).collect()
 }
 
 /// Holds a runtime to the contract.
@@ -139,7 +141,7 @@ pub async fn check(
 ) -> Report {
     let usual = make(&Budgets::default());
     let mut cases = Vec::new();
-    for case in CASES {
+    for case in cases::all() {
         let Some(program) = (dialect.0)(case.name) else {
             cases.push((case.name, Verdict::Skipped));
             continue;
@@ -147,14 +149,14 @@ pub async fn check(
         let own = (case.budgets)(Budgets::default());
         let is_own = own != Budgets::default() || matches!(case.how, How::Disposed);
         let runtime = if is_own { make(&own) } else { usual.clone() };
-        let run = async {
-            let verdict = one(case, program, &*runtime).await;
+        let judged = async {
+            let verdict = run(case, program, &*runtime).await;
             if is_own {
                 runtime.dispose().await;
             }
             verdict
         };
-        let verdict = match timeout(PATIENCE, run).await {
+        let verdict = match timeout(PATIENCE, judged).await {
             Ok(Ok(())) => Verdict::Passed,
             Ok(Err(why)) => Verdict::Failed(why),
             Err(_) => Verdict::Failed(format!("no outcome within {PATIENCE:?}")),
@@ -165,19 +167,19 @@ pub async fn check(
     Report { cases }
 }
 
-async fn one(case: &Case, program: String, runtime: &dyn CodeRuntime) -> Result<(), String> {
+async fn run(case: &Case, program: String, runtime: &dyn CodeRuntime) -> Result<(), String> {
     let request = world::bind(RunRequest::new(program));
     let cancel = request.cancel.clone();
     let outcome = match case.how {
         How::Plainly => runtime.run(request).await,
-        How::Cancelled(cause) => {
-            cancel.cancel(cause);
+        How::Cancelled(reason) => {
+            cancel.cancel(reason);
             runtime.run(request).await
         }
-        How::CancelledLater(cause) => {
+        How::CancelledLater(reason) => {
             let later = async {
                 sleep(Duration::from_millis(700)).await;
-                cancel.cancel(cause);
+                cancel.cancel(reason);
             };
             tokio::join!(runtime.run(request), later).0
         }

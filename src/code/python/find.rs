@@ -10,16 +10,26 @@ use serde_json::Value;
 
 use crate::code::BudgetError;
 
-/// The oldest version that the bootstrap is written for.
+/// The oldest version that the guest is written for.
 const OLDEST: (u32, u32) = (3, 9);
 /// So long an interpreter may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// An answer is shorter than this.
 const ANSWER: u64 = 1 << 20;
 
-const BOOTSTRAP: &str = include_str!("bootstrap.py");
+/// One text: `start.py` begins what the others define.
+const GUEST: &str = concat!(
+    include_str!("guest/values.py"),
+    include_str!("guest/wire.py"),
+    include_str!("guest/names.py"),
+    include_str!("guest/streams.py"),
+    include_str!("guest/program.py"),
+    include_str!("guest/confine.py"),
+    include_str!("guest/run.py"),
+    include_str!("guest/start.py"),
+);
 
-/// Tells the version and the path, and hands the bootstrap back compiled, so
+/// Tells the version and the path, and hands the guest back compiled, so
 /// that no start has to do it again. Understood by every version.
 const ASK: &str = r#"
 import sys
@@ -27,7 +37,7 @@ source = sys.stdin.read()
 code = ""
 if sys.version_info >= (3, 9):
     import binascii, marshal
-    code = compile(source, "<bootstrap>", "exec", 0, True)
+    code = compile(source, "<guest>", "exec", 0, True)
     code = binascii.b2a_base64(marshal.dumps(code), newline=False).decode()
 import json
 print(json.dumps([sys.version_info[0], sys.version_info[1], sys.executable, code]))
@@ -60,6 +70,14 @@ pub enum PythonError {
         program: String,
         /// What it did.
         why: String,
+    },
+    /// The sandbox is not there, or does not work here.
+    #[error("expected the interpreter {program:?} to start in the sandbox, which it does not")]
+    Sandbox {
+        /// The interpreter.
+        program: String,
+        /// What the system or the sandbox said.
+        source: std::io::Error,
     },
     /// A budget cannot be kept.
     #[error(transparent)]
@@ -124,7 +142,7 @@ fn answer(child: &mut Child) -> Option<String> {
     let (said, heard) = mpsc::channel();
     // They end when the process does, which is killed below.
     std::thread::spawn(move || {
-        let _ = stdin.write_all(BOOTSTRAP.as_bytes());
+        let _ = stdin.write_all(GUEST.as_bytes());
     });
     std::thread::spawn(move || {
         let mut text = String::new();

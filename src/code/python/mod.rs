@@ -147,11 +147,17 @@ impl PythonBuilder {
     ///
     /// # Errors
     ///
-    /// If it is not there, too old, or does not work, or a budget cannot be
-    /// kept.
+    /// If it is not there, too old, or does not work, if it does not start in
+    /// the sandbox, or a budget cannot be kept.
     pub fn build(self) -> Result<PythonRuntime, PythonError> {
         self.budgets.check()?;
         let found = find::find(&self.python)?;
+        self.sandbox
+            .check(&found.interpreter, &["-I", "-S", "-c", "pass"])
+            .map_err(|source| PythonError::Sandbox {
+                program: found.interpreter.clone(),
+                source,
+            })?;
         let launcher = Launcher::new(found.interpreter.clone())
             .args(["-I", "-S", "-c"])
             .args([found.start])
