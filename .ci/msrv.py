@@ -16,7 +16,8 @@ nodes = {node["id"]: node for node in packages["resolve"]["nodes"]}
 
 
 def version(text):
-    return tuple(int(part) for part in (text or "0").split("."))
+    parts = [int(part) for part in (text or "0").split(".")]
+    return tuple(parts + [0] * (3 - len(parts)))
 
 
 promised = version(next(p for p in by_id.values() if p["name"] == "toolfall")["rust_version"])

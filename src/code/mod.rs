@@ -95,6 +95,8 @@ mod presentation;
 pub mod protocol;
 #[cfg(all(feature = "code-python", target_os = "linux"))]
 pub mod python;
+#[cfg(all(feature = "code-js", target_os = "linux"))]
+pub mod quickjs;
 mod request;
 pub mod reserved;
 mod run_code;

@@ -27,6 +27,10 @@ pub(crate) enum Command {
     Sdk(Sdk),
     /// Print the JSON Schema of toolfall.toml, for editors and other checks.
     ConfigSchema,
+    /// Run one program for another process, over standard input and output.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    CodeWorker,
 }
 
 /// Arguments of `toolfall run`.

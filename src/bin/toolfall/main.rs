@@ -36,6 +36,8 @@ use self::args::{Args, Command};
 const LAST: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    toolfall::code::quickjs::worker();
     let args = Args::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_env("TOOLFALL_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         Command::Show(args) => show::show(&args),
         Command::Sdk(args) => sdk::sdk(&args),
         Command::ConfigSchema => config_schema(),
+        #[cfg(target_os = "linux")]
+        Command::CodeWorker => toolfall::code::quickjs::serve(),
     };
     match done {
         Ok(status) => ExitCode::from(status),

@@ -11,7 +11,7 @@ use serde_json::{Number, Value};
 use toolfall_layers::{Arguments, check_value, discard_value, printable};
 
 use crate::code::ledger::check_completion;
-use crate::code::protocol::{Call, HostFrame, Reply};
+use crate::code::protocol::{Call, Reply};
 use crate::code::{BindingArguments, Namespace};
 
 /// So many ids are remembered that came out of order.
@@ -21,14 +21,14 @@ const ARGUMENTS: &str = "binding arguments must be lossless JSON";
 const RESOLUTION: &str = "binding resolution must be lossless JSON";
 
 /// Calls that run, side by side, until they are dropped with this.
-pub(super) struct Calls<'a> {
+pub(in crate::code) struct Calls<'a> {
     namespaces: &'a [Namespace],
     seen: Seen,
     running: FuturesUnordered<BoxFuture<'static, Reply>>,
 }
 
 impl<'a> Calls<'a> {
-    pub(super) fn new(namespaces: &'a [Namespace]) -> Self {
+    pub(in crate::code) fn new(namespaces: &'a [Namespace]) -> Self {
         Self {
             namespaces,
             seen: Seen::default(),
@@ -36,12 +36,12 @@ impl<'a> Calls<'a> {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::code) fn len(&self) -> usize {
         self.running.len()
     }
 
     /// Begins a call. An id that was used before is ignored.
-    pub(super) fn begin(&mut self, call: Call) {
+    pub(in crate::code) fn begin(&mut self, call: Call) {
         if !self.seen.first(call.id.number()) {
             return;
         }
@@ -86,9 +86,9 @@ impl<'a> Calls<'a> {
     /// The reply to the next call that ends; for ever while none runs.
     ///
     /// Cancel safe.
-    pub(super) async fn next(&mut self) -> String {
+    pub(in crate::code) async fn next(&mut self) -> Reply {
         match self.running.next().await {
-            Some(reply) => HostFrame::Reply(reply).write(),
+            Some(reply) => reply,
             None => future::pending().await,
         }
     }

@@ -4,8 +4,8 @@ use crate::code::ledger::{Ledger, LogBuffer, Pushed};
 use crate::code::protocol::{Log, truncation_marker};
 
 /// The run's ledger, and the bound of its logs if there is one.
-pub(super) struct Logs {
-    pub(super) ledger: Ledger,
+pub(in crate::code) struct Logs {
+    pub(in crate::code) ledger: Ledger,
     bound: Option<Bound>,
 }
 
@@ -16,7 +16,7 @@ struct Bound {
 }
 
 impl Logs {
-    pub(super) fn new(output: usize, logs: Option<usize>) -> Self {
+    pub(in crate::code) fn new(output: usize, logs: Option<usize>) -> Self {
         Self {
             ledger: Ledger::new(output),
             bound: logs.filter(|bytes| *bytes < output).map(|bytes| Bound {
@@ -28,7 +28,7 @@ impl Logs {
     }
 
     /// Takes a log of the program's. False if the run is to be ended.
-    pub(super) fn push(&mut self, log: Log) -> bool {
+    pub(in crate::code) fn push(&mut self, log: Log) -> bool {
         let Some(bound) = &mut self.bound else {
             let pushed = self.ledger.push(log.text);
             if log.truncated {
@@ -56,7 +56,7 @@ impl Logs {
     }
 
     /// Takes a line that was written past the protocol.
-    pub(super) fn push_raw(&mut self, text: String) -> bool {
+    pub(in crate::code) fn push_raw(&mut self, text: String) -> bool {
         self.push(Log {
             text,
             truncated: false,

@@ -22,17 +22,17 @@
 //! [sandbox](Sandbox::Bwrap). A process that is started by a program and
 //! leaves the group (`setsid`) outlives the run without a sandbox.
 
-mod calls;
+pub(in crate::code) mod calls;
 mod end;
 mod frames;
 mod input;
 mod launcher;
 mod limits;
-mod logs;
+pub(in crate::code) mod logs;
 mod pool;
 mod raw;
 mod runtime;
-mod supervise;
+pub(in crate::code) mod supervise;
 mod worker;
 
 pub use self::launcher::{Launcher, Sandbox};

@@ -137,7 +137,7 @@ impl Run<'_> {
                     let message = "worker closed its output before completing".to_owned();
                     return End::Failed(RunFailureKind::WorkerExit, message);
                 }
-                line = self.calls.next() => self.input.push(line),
+                reply = self.calls.next() => self.input.push(HostFrame::Reply(reply).write()),
                 () = self.input.write() => {}
                 () = self.raw.read(), if self.raw.is_open() => {
                     if !self.raw.lines(|line| logs.push_raw(line)) {
@@ -213,6 +213,6 @@ impl Run<'_> {
 }
 
 /// What is said of a run that was cancelled.
-pub(super) fn cause(request: &RunRequest) -> String {
+pub(in crate::code) fn cause(request: &RunRequest) -> String {
     request.cancel.cause().unwrap_or("cancelled").to_owned()
 }

@@ -110,7 +110,7 @@ raise ValueError("boom")"#,
         name: "throws-bare",
         about: "throws an error `bare` that knows no place",
         javascript: Some(
-            r#"const error = new Error("bare"); delete error.stack; error.stack = undefined; throw error;"#,
+            r#"const error = new Error("bare"); Object.defineProperty(error, "stack", {value: undefined}); throw error;"#,
         ),
         python: Some(
             r#"async def f(): raise Exception("bare")
