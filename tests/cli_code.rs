@@ -9,8 +9,12 @@ use support::{Place, Ran};
 
 /// A folder of files, programs in Python, and rules that let reading through.
 fn configured(place: &Place, code: &str) {
+    configured_for(place, "python", code);
+}
+
+fn configured_for(place: &Place, runtime: &str, code: &str) {
     let config = format!(
-        "[files]\nroot = \"ws\"\n[code]\nruntime = \"python\"\n{code}\n\
+        "[files]\nroot = \"ws\"\n[code]\nruntime = \"{runtime}\"\n{code}\n\
          [policy]\notherwise = \"deny\"\n\
          [[policy.rules]]\nname = \"programs\"\nverdict = \"allow\"\n\
          tools = [\"run_code\", \"read_file\", \"list_dir\"]\n"
@@ -84,6 +88,42 @@ fn a_program_calls_the_tools_under_the_same_rules() {
     );
 }
 
+const TYPESCRIPT: &str = "
+const paths: string[] = ['a.txt', 'b.txt'];
+const texts = await Promise.all(paths.map((path: string) => tools.read_file({path})));
+console.log(texts.length, 'read');
+try {
+    await tools.write_file({path: 'c.txt', content: ''});
+} catch (error) {
+    if (error instanceof ToolCallError) console.log(error.toolName, 'refused');
+}
+return 'done' as const;
+";
+
+#[test]
+fn a_program_in_typescript_needs_nothing_but_the_binary() {
+    let place = Place::new();
+    configured_for(&place, "quickjs", "mode = \"code\"\ncompute_ms = 500");
+    let results = ran(&place, &program(TYPESCRIPT)).results();
+    assert_eq!(text(&results[0]), "2 read\nwrite_file refused\ndone");
+    assert!(!place.path("ws/c.txt").exists());
+
+    // It ends, whatever it does, and says where it went wrong.
+    let results = ran(&place, &program("console.log('began'); for (;;) {}")).results();
+    let shown = text(&results[0]);
+    assert!(
+        shown.starts_with("Error: code run failed (timeout): ")
+            && shown.ends_with("\nCaptured output:\nbegan"),
+        "{shown}"
+    );
+    let results = ran(&place, &program("const a = 1;\nenum B { C }\nreturn a")).results();
+    let shown = text(&results[0]);
+    assert!(
+        shown.contains("(exception)") && shown.contains("(line 2, column 1)"),
+        "{shown}"
+    );
+}
+
 #[test]
 fn under_code_a_direct_call_is_told_the_way_and_under_both_it_runs() {
     if !has_python() {
@@ -130,6 +170,10 @@ fn mistakes_in_the_table_name_their_place() {
         (
             "runtime = \"python\"\npython = \"no-such-python\"",
             "no-such-python",
+        ),
+        (
+            "runtime = \"quickjs\"\npython = \"python3\"",
+            "expected no interpreter for the runtime \"quickjs\"",
         ),
         ("mode = \"code\"", "missing field `runtime`"),
         (

@@ -7,6 +7,12 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
+#[cfg(target_os = "linux")]
+use toolfall::code::child::Sandbox;
+#[cfg(target_os = "linux")]
+use toolfall::code::python::PythonRuntime;
+#[cfg(target_os = "linux")]
+use toolfall::code::quickjs::QuickJsRuntime;
 use toolfall::code::{Budgets, CodeConfig, CodeMode, RuntimeSlot};
 use toolfall::registry::Presentation;
 
@@ -31,13 +37,13 @@ pub(super) struct Code {
     /// What runs the programs.
     #[schemars(with = "Runtime")]
     runtime: Spanned<Runtime>,
-    /// The interpreter: a path from the file's own folder, or a name that is
-    /// looked up.
-    #[schemars(extend("default" = "python3"))]
-    python: Option<PathBuf>,
+    /// The interpreter of the runtime `python`: a path from the file's own
+    /// folder, or a name that is looked up.
+    #[schemars(with = "Option<PathBuf>", extend("default" = "python3"))]
+    python: Option<Spanned<PathBuf>>,
     /// The path of `bwrap`, to run each program in a sandbox of its own.
-    /// Without it a program that gets around the interpreter can do what you
-    /// can.
+    /// Without it a program that gets around the interpreter or the engine can
+    /// do what you can.
     bwrap: Option<PathBuf>,
     /// How many calls of one program run at a time, from 1 on.
     #[schemars(extend("default" = 10))]
@@ -70,6 +76,8 @@ enum Mode {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Runtime {
+    /// TypeScript, in an engine and a process of its own for each program.
+    Quickjs,
     /// Python, in a process of its own for each program.
     Python,
 }
@@ -88,19 +96,49 @@ impl Config {
             config = config.max_parallel_sub_calls(limit);
         }
         let slot = RuntimeSlot::new();
-        match code.runtime.get_ref() {
-            Runtime::Python => self.python(source, code, &slot)?,
-        }
+        self.mount(source, code, &slot)?;
         Ok(Some(CodeMode::new(slot, config)))
     }
 
     #[cfg(target_os = "linux")]
-    fn python(&self, source: &Source, code: &Code, slot: &RuntimeSlot) -> Result<(), Error> {
-        use toolfall::code::child::Sandbox;
-        use toolfall::code::python::PythonRuntime;
+    fn mount(&self, source: &Source, code: &Code, slot: &RuntimeSlot) -> Result<(), Error> {
+        let mount = match code.runtime.get_ref() {
+            Runtime::Quickjs => slot.mount(self.quickjs(source, code)?),
+            Runtime::Python => slot.mount(self.python(source, code)?),
+        };
+        let at = Some(code.runtime.span());
+        mount
+            .map_err(|error| source.error(at, &chain(&error)))?
+            .keep();
+        Ok(())
+    }
 
+    #[cfg(not(target_os = "linux"))]
+    fn mount(&self, source: &Source, code: &Code, _: &RuntimeSlot) -> Result<(), Error> {
+        let _ = code.budgets();
+        let at = Some(code.runtime.span());
+        Err(source.error(at, "expected Linux, where programs can be run"))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn quickjs(&self, source: &Source, code: &Code) -> Result<QuickJsRuntime, Error> {
+        if let Some(python) = &code.python {
+            let message = "expected no interpreter for the runtime \"quickjs\", found one";
+            return Err(source.error(Some(python.span()), message));
+        }
+        let mut builder = QuickJsRuntime::builder().budgets(code.budgets());
+        if let Some(bwrap) = &code.bwrap {
+            builder = builder.sandbox(Sandbox::Bwrap(self.beside(bwrap).into()));
+        }
+        let at = Some(code.runtime.span());
+        (builder.build()).map_err(|error| source.error(at, &chain(&error)))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn python(&self, source: &Source, code: &Code) -> Result<PythonRuntime, Error> {
         let mut builder = PythonRuntime::builder().budgets(code.budgets());
         if let Some(python) = &code.python {
+            let python = python.get_ref();
             // A bare name is looked up, as a shell would.
             let is_name = python.components().count() == 1;
             builder = builder.python(if is_name {
@@ -113,21 +151,7 @@ impl Config {
             builder = builder.sandbox(Sandbox::Bwrap(self.beside(bwrap).into()));
         }
         let at = Some(code.runtime.span());
-        let runtime = builder
-            .build()
-            .map_err(|error| source.error(at.clone(), &chain(&error)))?;
-        let mount = slot.mount(runtime);
-        mount
-            .map_err(|error| source.error(at, &chain(&error)))?
-            .keep();
-        Ok(())
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn python(&self, source: &Source, code: &Code, _: &RuntimeSlot) -> Result<(), Error> {
-        let _ = code.budgets();
-        let at = Some(code.runtime.span());
-        Err(source.error(at, "expected Linux, where programs can be run"))
+        (builder.build()).map_err(|error| source.error(at, &chain(&error)))
     }
 }
 
