@@ -13,9 +13,7 @@ mod linux {
 
     use serde_json::json;
     use toolfall::code::quickjs::{QuickJsRuntime, worker};
-    use toolfall::code::{
-        Binding as _, BindingArguments, BindingFuture, CodeRuntime, Namespace, RunRequest,
-    };
+    use toolfall::code::{BindingArguments, BindingFuture, CodeRuntime, Namespace, RunRequest};
 
     const CALLS: u32 = 500;
 

@@ -136,6 +136,8 @@ pub(super) fn strip(program: &str) -> Result<String, NotErasable> {
         .with_options(options)
         .parse();
     if let Some(error) = parsed.errors.first() {
+        // The label's type is of a crate that is not named here.
+        #[allow(clippy::redundant_closure_for_method_calls)]
         let at = error
             .labels
             .iter()
