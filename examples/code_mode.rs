@@ -5,17 +5,24 @@
 //! through the same policies: here one denies what the analyst's program
 //! tries at the end, and the program goes on without it.
 //!
-//! `cargo run --example code_mode --features code-python`
+//! Each program runs in a process of its own: this executable, started anew,
+//! in which `worker` takes over. `code::python` is the same for Python.
+//!
+//! `cargo run --example code_mode --features code-ts`
 
 #[cfg(target_os = "linux")]
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), toolfall::BoxError> {
-    example::run().await
+fn main() -> Result<(), toolfall::BoxError> {
+    // First of all, before there are threads.
+    toolfall::code::quickjs::worker();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(example::run())
 }
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
-    eprintln!("skipped: programs run in Python on Linux only");
+    eprintln!("skipped: programs run on Linux only");
 }
 
 #[cfg(target_os = "linux")]
@@ -24,7 +31,7 @@ mod example {
 
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
-    use toolfall::code::python::PythonRuntime;
+    use toolfall::code::quickjs::QuickJsRuntime;
     use toolfall::code::{CodeConfig, CodeMode, RuntimeSlot};
     use toolfall::registry::{Assembly, Presentation, Section};
     use toolfall::session::{Body, SessionLog, SessionRecorder, check};
@@ -58,31 +65,27 @@ mod example {
     }
 
     const PROGRAM: &str = "
-import asyncio
-cities = ['Bergen', 'Sevilla', 'Atlantis']
-async def read(city):
-    try:
-        return city, await tools.temperature({'city': city})
-    except ToolCallError as error:
-        print(f'{error.toolName}: {error}')
-        return city, None
-read = dict(await asyncio.gather(*map(read, cities)))
-hottest = max((c for c in read if read[c] is not None), key=lambda c: read[c])
-try:
-    await tools.warn({'city': hottest})
-except ToolCallError as error:
-    print(f'not warned: {error}')
-return {'hottest': hottest}
+const cities: string[] = ['Bergen', 'Sevilla', 'Atlantis'];
+const read = new Map<string, number>();
+await Promise.all(cities.map(async (city: string) => {
+    try {
+        read.set(city, await tools.temperature({ city }));
+    } catch (error) {
+        if (!(error instanceof ToolCallError)) throw error;
+        console.log(`${error.toolName}: ${error.message}`);
+    }
+}));
+const [hottest] = [...read.keys()].sort((a, b) => read.get(b)! - read.get(a)!);
+try {
+    await tools.warn({ city: hottest });
+} catch (error) {
+    console.log(`not warned: ${(error as Error).message}`);
+}
+return { hottest };
 ";
 
     pub(super) async fn run() -> Result<(), BoxError> {
-        let runtime = match PythonRuntime::builder().build() {
-            Ok(runtime) => runtime,
-            Err(error) => {
-                eprintln!("skipped: {error}");
-                return Ok(());
-            }
-        };
+        let runtime = QuickJsRuntime::builder().build()?;
         let registry = Registry::new();
         for registration in registry.register_all(tools())? {
             registration.keep();
@@ -100,7 +103,7 @@ return {'hottest': hottest}
         let assembly = Assembly::new(registry.clone());
         let told = assembly.assemble(Some(&analyst))?;
         assert_eq!(told.tools.len(), 1);
-        assert!(told.section(Section::SDK).contains("async def temperature"));
+        assert!(told.section(Section::SDK).contains("temperature: {"));
         assert_eq!(assembly.assemble(None)?.tools.len(), 2);
 
         let log = SessionLog::in_memory();

@@ -12,6 +12,8 @@
 //! - [`session`]: the durable record, its recovery and its checker.
 //! - [`card`]: what people see of calls and results, live and from a log.
 //! - [`redaction`]: what people, logs and traces do not get to see.
+//! - `code` and `sdk` (feature `code`): programs of the model's that call the
+//!   tools, and how the tools are declared to it.
 //! - [`retain`] and [`spill`]: output within a budget, and where the rest goes.
 //! - [`wire`] and [`pairing`]: providers' messages.
 //! - [`layers`]: the contract, for custom layers.
@@ -114,6 +116,12 @@ pub use self::tool::{
 pub use self::tool_service::ToolService;
 
 /// The README's examples run as tests.
-#[cfg(all(doctest, feature = "testing", feature = "rules"))]
+#[cfg(all(
+    doctest,
+    feature = "testing",
+    feature = "rules",
+    feature = "code-ts",
+    target_os = "linux"
+))]
 #[doc = include_str!("../README.md")]
 struct Readme;

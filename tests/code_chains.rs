@@ -12,11 +12,11 @@ mod chains;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use chains::{Chain, ChainCall};
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolfall::code::python::PythonRuntime;
 use toolfall::code::quickjs::QuickJsRuntime;

@@ -209,7 +209,8 @@ pub(super) struct Text<'a> {
     /// With its quotes.
     pub(super) at: Range<usize>,
     pub(super) says: Cow<'a, str>,
-    /// The name of the member that it is the value of.
+    /// The name of the member that it is the value of: shapes go by it.
+    #[cfg_attr(not(feature = "redaction"), expect(dead_code))]
     pub(super) name: Option<Cow<'a, str>>,
 }
 

@@ -292,7 +292,7 @@ fn references<'a>(template: &'a Value, found: &mut Vec<Reference<'a>>) {
             found.extend(pieces(text).into_iter().filter_map(|piece| match piece {
                 Piece::Text(_) => None,
                 Piece::Reference(reference) => Some(reference),
-            }))
+            }));
         }
         Value::Array(items) => items.iter().for_each(|item| references(item, found)),
         Value::Object(members) => members.values().for_each(|item| references(item, found)),
