@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::launcher::{Launcher, Sandbox};
@@ -17,6 +20,10 @@ use super::worker::{Living, Worker};
 use crate::code::{
     BudgetError, Budgets, CodeRuntime, Misuse, RunFailureKind, RunOutcome, RunRequest,
 };
+
+/// A run that takes longer is not waited for with the start of the next
+/// process.
+const SHORT: Duration = Duration::from_millis(20);
 
 /// Runs each program in a process of its own. See the [module docs](super)
 /// for what that promises.
@@ -87,22 +94,29 @@ impl Inner {
         }
     }
 
-    fn worker(self: &Arc<Self>) -> Result<(Worker, super::worker::Pipes), Misuse> {
-        let waiting = self.pool.take();
-        if self.pool.size() > 0 {
-            // Behind this run, so that it need not wait for a start.
+    fn worker(&self) -> Result<(Worker, super::worker::Pipes), Misuse> {
+        if let Some(worker) = self.pool.take() {
+            return Ok(worker);
+        }
+        Worker::start(&self.launcher, &self.living).map_err(|error| Misuse::NotStarted {
+            what: self.launcher.what(),
+            why: error.to_string(),
+        })
+    }
+
+    /// Fills the pool when what is returned is dropped, or a little later than
+    /// now: to start a process keeps the thread busy, which is better not done
+    /// while a short run waits.
+    fn fill_after(self: &Arc<Self>) -> Option<oneshot::Sender<()>> {
+        let (over, ended) = oneshot::channel::<()>();
+        (self.pool.size() > 0).then(|| {
             let inner = Arc::clone(self);
-            tokio::spawn(async move { inner.fill() });
-        }
-        match waiting {
-            Some(worker) => Ok(worker),
-            None => {
-                Worker::start(&self.launcher, &self.living).map_err(|error| Misuse::NotStarted {
-                    what: self.launcher.what(),
-                    why: error.to_string(),
-                })
-            }
-        }
+            tokio::spawn(async move {
+                let _ = timeout(SHORT, ended).await;
+                inner.fill();
+            });
+            over
+        })
     }
 
     async fn run(self: Arc<Self>, request: RunRequest) -> Result<RunOutcome, Misuse> {
@@ -115,6 +129,7 @@ impl Inner {
             return Ok(logs.ledger.failed(RunFailureKind::Abort, cause(&request)));
         }
         let worker = self.worker()?;
+        let _over = self.fill_after();
         let terms = Terms {
             launcher: &self.launcher,
             budgets: &self.budgets,
