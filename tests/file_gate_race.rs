@@ -136,6 +136,31 @@ fn unguarded_edits_lose_nothing() {
     assert_eq!(place.holds("a").as_deref(), Some(""));
 }
 
+/// A file that is replaced all the time keeps its name.
+#[test]
+fn a_file_that_is_replaced_is_found_by_its_name() {
+    let place = Place::bare();
+    place.put("a", "first");
+    let files = &place.workspace;
+    let key = files.read("a", &going()).unwrap().target.key().to_owned();
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let _stops = Stops(&stop);
+            for number in 0..2_000 {
+                let text = number.to_string();
+                let guard = WriteGuard::Unconditional;
+                files.write("a", &text, guard, &going()).unwrap();
+            }
+        });
+        while !stop.load(Ordering::Relaxed) {
+            let read = files.read("a", &going()).expect("it is always there");
+            assert_eq!(read.target.key(), key);
+        }
+    });
+    assert_eq!(place.names(), ["a"]);
+}
+
 /// The same through the whole pipeline: 16 agents have read one version.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_agents_one_goes_first() {

@@ -57,16 +57,14 @@ impl Workspace {
     /// or of a link that leads nowhere, the folder above is resolved.
     fn resolve(&self, path: &str) -> Result<PathBuf, FileError> {
         let place = Self::judge(path)?;
-        match self.dir.canonicalize(place) {
+        match canonical(&self.dir, place) {
             Ok(found) => Ok(plain(&found)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let name = place
                     .file_name()
                     .ok_or_else(|| FileError::io(path, &error))?;
                 let folder = above(place);
-                let folder = self
-                    .dir
-                    .canonicalize(folder)
+                let folder = canonical(&self.dir, folder)
                     .map_err(|error| FileError::io(&folder.to_string_lossy(), &error))?;
                 Ok(plain(&folder).join(name))
             }
@@ -80,7 +78,7 @@ impl Workspace {
         loop {
             rest.push(place.file_name()?);
             place = above(place);
-            match self.dir.canonicalize(place) {
+            match canonical(&self.dir, place) {
                 Ok(found) => {
                     let mut found = plain(&found);
                     found.extend(rest.iter().rev());
@@ -134,6 +132,37 @@ impl Spot {
         }
         Ok(file)
     }
+}
+
+/// The path of `place` from `root` without links. The system names a file that
+/// was replaced between opening and asking as if `(deleted)` belonged to its
+/// name; such a name is believed only if it is of what is at `place`.
+pub(super) fn canonical(root: &Dir, place: &Path) -> io::Result<PathBuf> {
+    const DELETED: &[u8] = b" (deleted)";
+    const TRIES: usize = 1_000;
+    for _ in 0..TRIES {
+        let found = root.canonicalize(place)?;
+        let named = found.as_os_str().as_encoded_bytes();
+        if !named.ends_with(DELETED) || is_same(root, place, &found) {
+            return Ok(found);
+        }
+    }
+    Err(io::ErrorKind::ResourceBusy.into())
+}
+
+#[cfg(unix)]
+fn is_same(root: &Dir, place: &Path, found: &Path) -> bool {
+    use cap_std::fs::MetadataExt as _;
+    let identity = |found: Metadata| (found.dev(), found.ino());
+    match (root.metadata(place), root.symlink_metadata(found)) {
+        (Ok(place), Ok(found)) => identity(place) == identity(found),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Dir, _: &Path, _: &Path) -> bool {
+    true
 }
 
 /// The folder above, `.` for the root.

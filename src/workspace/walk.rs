@@ -9,6 +9,7 @@ use toolfall_layers::printable;
 
 use super::Workspace;
 use super::error::FileError;
+use super::spot::canonical;
 use crate::policy::rules::glob::matcher;
 
 /// So many files are looked at before a walk ends.
@@ -46,10 +47,7 @@ impl Workspace {
         mut visit: impl FnMut(&str) -> Result<bool, FileError>,
     ) -> Result<(), FileError> {
         let place = Self::judge(start)?;
-        let inside = self
-            .dir
-            .canonicalize(place)
-            .map_err(|error| FileError::io(start, &error))?;
+        let inside = canonical(&self.dir, place).map_err(|error| FileError::io(start, &error))?;
         let found = self.dir.metadata(&inside);
         let found = found.map_err(|error| FileError::io(start, &error))?;
         if found.is_file() {
