@@ -63,12 +63,15 @@ pub mod command;
 #[cfg(all(feature = "workspace", unix))]
 pub mod hooks;
 pub mod host;
+#[cfg(any(feature = "mcp-client", feature = "mcp-server"))]
+pub mod mcp;
 pub mod pairing;
 pub mod permission;
 pub mod pipeline;
 pub mod policy;
 #[cfg(any(
     all(feature = "workspace", unix),
+    all(feature = "mcp-client", unix),
     all(feature = "code-child", target_os = "linux")
 ))]
 mod process;

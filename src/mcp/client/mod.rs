@@ -1,0 +1,1 @@
+//! Servers whose tools join the registry.

@@ -1,0 +1,1 @@
+//! What an MCP server says of a tool, as a tool of the registry.
