@@ -60,6 +60,8 @@ pub struct ToolDef {
     pub(super) secret_arguments: Vec<Cow<'static, str>>,
     pub(super) secret_results: Vec<Cow<'static, str>>,
     pub(super) validation: Validation,
+    /// Whether a bare text counts as no arguments.
+    pub(super) text_as_nothing: bool,
     pub(super) classify: Option<Arc<Classify>>,
     pub(super) render: Option<Arc<Render>>,
     pub(super) meta: Option<Arc<ProjectMeta>>,
@@ -101,6 +103,7 @@ impl ToolDef {
             secret_arguments: Vec::new(),
             secret_results: Vec::new(),
             validation: Validation::Schema,
+            text_as_nothing: false,
             classify: None,
             render: None,
             meta: None,
@@ -209,6 +212,14 @@ impl ToolDef {
     /// Says how arguments are judged.
     pub fn validation(mut self, validation: Validation) -> Self {
         self.validation = validation;
+        self
+    }
+
+    /// Takes arguments that are a bare text for none, for tools of strangers
+    /// whose models send such.
+    #[cfg(feature = "mcp-client")]
+    pub(crate) fn text_as_nothing(mut self) -> Self {
+        self.text_as_nothing = true;
         self
     }
 

@@ -83,7 +83,12 @@ impl ToolEntry {
         if self.def.validation == Validation::Decoding {
             return Ok(());
         }
-        let mut violations = self.parameters.argument_violations(arguments.value());
+        let nothing = Value::Object(serde_json::Map::new());
+        let judged = match arguments.value() {
+            Value::String(_) if self.def.text_as_nothing => &nothing,
+            value => value,
+        };
+        let mut violations = self.parameters.argument_violations(judged);
         if let Some(shown) = &shown {
             for violation in &mut violations {
                 violation.find_in(shown);
