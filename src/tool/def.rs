@@ -35,6 +35,10 @@ pub enum ExecutionMode {
 pub enum Validation {
     /// Against the schema; then a typed body decodes them.
     Schema,
+    /// As [`Schema`](Self::Schema), but a JSON string is judged as if it were
+    /// `{}`: for tools whose models send text where there is nothing to say.
+    /// The body gets the string.
+    SchemaOrText,
     /// By decoding them into the body's type: one pass over the text, no
     /// JSON value is built. For types whose decoding is as strict as their
     /// schema. A body without a type of its own gets them unjudged.
@@ -60,8 +64,6 @@ pub struct ToolDef {
     pub(super) secret_arguments: Vec<Cow<'static, str>>,
     pub(super) secret_results: Vec<Cow<'static, str>>,
     pub(super) validation: Validation,
-    /// Whether a bare text counts as no arguments.
-    pub(super) text_as_nothing: bool,
     pub(super) classify: Option<Arc<Classify>>,
     pub(super) render: Option<Arc<Render>>,
     pub(super) meta: Option<Arc<ProjectMeta>>,
@@ -103,7 +105,6 @@ impl ToolDef {
             secret_arguments: Vec::new(),
             secret_results: Vec::new(),
             validation: Validation::Schema,
-            text_as_nothing: false,
             classify: None,
             render: None,
             meta: None,
@@ -212,14 +213,6 @@ impl ToolDef {
     /// Says how arguments are judged.
     pub fn validation(mut self, validation: Validation) -> Self {
         self.validation = validation;
-        self
-    }
-
-    /// Takes arguments that are a bare text for none, for tools of strangers
-    /// whose models send such.
-    #[cfg(feature = "mcp-client")]
-    pub(crate) fn text_as_nothing(mut self) -> Self {
-        self.text_as_nothing = true;
         self
     }
 

@@ -61,7 +61,7 @@ impl ToolEntry {
     pub(super) fn judge(&self, arguments: &Arguments) -> Result<(), ToolOutcome> {
         match self.def.validation {
             Validation::FreeText => return Ok(()),
-            Validation::Schema | Validation::Decoding => {}
+            Validation::Schema | Validation::SchemaOrText | Validation::Decoding => {}
         }
         let shown = self.shown(arguments);
         if let Some(malformed) = arguments.malformed() {
@@ -85,7 +85,7 @@ impl ToolEntry {
         }
         let nothing = Value::Object(serde_json::Map::new());
         let judged = match arguments.value() {
-            Value::String(_) if self.def.text_as_nothing => &nothing,
+            Value::String(_) if self.def.validation == Validation::SchemaOrText => &nothing,
             value => value,
         };
         let mut violations = self.parameters.argument_violations(judged);

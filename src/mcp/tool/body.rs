@@ -12,7 +12,7 @@ use super::images::{self, Aborted, ImagesShown, NOT_ADMITTED};
 use super::{CallFailure, Caller, McpTool, RawCall, RawProgress, ToolOptions, content};
 use crate::schema::Schema;
 use crate::tool::Progress;
-use crate::{Arguments, BoxError, CallView, ContentBlock, ToolContext, ToolDef, raw_tool};
+use crate::{Arguments, CallView, ContentBlock, ToolContext, ToolDef, Validation, raw_tool};
 
 /// What stands in the places of the images of one value: an extension of the
 /// call, for the renderer. Of any other value it says nothing.
@@ -48,9 +48,9 @@ impl McpTool {
         let shown = remote.clone();
         let tool = raw_tool(name, description, parameters, move |arguments, ctx| {
             let remote = remote.clone();
-            async move { remote.run(&arguments, &ctx).await.map_err(BoxError::from) }
+            async move { remote.run(&arguments, &ctx).await }
         })
-        .text_as_nothing()
+        .validation(Validation::SchemaOrText)
         .output_schema(output)
         .render_for(move |call, value| Ok(shown.render(call, value)));
         hints.declare(tool, trusted)
