@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -71,7 +72,8 @@ const PARTS: [&str; 6] = [
 ];
 
 /// The digests of a definition and of its parts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Digests {
     whole: String,
     /// In the order of [`PARTS`].
@@ -85,7 +87,12 @@ impl Digests {
     pub(super) fn of(definition: &Value) -> Self {
         let name = definition.get("name").unwrap_or(&Value::Null);
         let parts = PARTS.map(|part| digest(definition.get(part).unwrap_or(&Value::Null)));
-        let whole = Value::from_iter([digest(name)].iter().chain(&parts).map(String::as_str));
+        let name = digest(name);
+        let whole: Value = [&name]
+            .into_iter()
+            .chain(&parts)
+            .map(String::as_str)
+            .collect();
         Self {
             whole: digest(&whole),
             parts,
@@ -94,5 +101,10 @@ impl Digests {
 
     pub(super) fn whole(&self) -> &str {
         &self.whole
+    }
+
+    /// Those of the parts, in one order.
+    pub(super) const fn parts(&self) -> &[String; PARTS.len()] {
+        &self.parts
     }
 }

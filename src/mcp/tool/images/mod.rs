@@ -1,8 +1,13 @@
 //! Images of an answer: from base64 to attachments that a model can see.
 
-use futures_util::future::BoxFuture;
+mod base64;
+mod prepare;
+
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
+pub(super) use self::prepare::{Aborted, ImagesShown, NOT_ADMITTED, is_image, prepare};
 use crate::{BoxError, CallView};
 
 /// What it takes to show images to a model: which model reads the result, and
