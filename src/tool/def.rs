@@ -35,6 +35,10 @@ pub enum ExecutionMode {
 pub enum Validation {
     /// Against the schema; then a typed body decodes them.
     Schema,
+    /// As [`Schema`](Self::Schema), but a JSON string is judged as if it were
+    /// `{}`: for tools whose models send text where there is nothing to say.
+    /// The body gets the string.
+    SchemaOrText,
     /// By decoding them into the body's type: one pass over the text, no
     /// JSON value is built. For types whose decoding is as strict as their
     /// schema. A body without a type of its own gets them unjudged.

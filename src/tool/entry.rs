@@ -61,7 +61,7 @@ impl ToolEntry {
     pub(super) fn judge(&self, arguments: &Arguments) -> Result<(), ToolOutcome> {
         match self.def.validation {
             Validation::FreeText => return Ok(()),
-            Validation::Schema | Validation::Decoding => {}
+            Validation::Schema | Validation::SchemaOrText | Validation::Decoding => {}
         }
         let shown = self.shown(arguments);
         if let Some(malformed) = arguments.malformed() {
@@ -83,7 +83,12 @@ impl ToolEntry {
         if self.def.validation == Validation::Decoding {
             return Ok(());
         }
-        let mut violations = self.parameters.argument_violations(arguments.value());
+        let nothing = Value::Object(serde_json::Map::new());
+        let judged = match arguments.value() {
+            Value::String(_) if self.def.validation == Validation::SchemaOrText => &nothing,
+            value => value,
+        };
+        let mut violations = self.parameters.argument_violations(judged);
         if let Some(shown) = &shown {
             for violation in &mut violations {
                 violation.find_in(shown);

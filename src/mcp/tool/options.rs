@@ -1,0 +1,89 @@
+//! How the tools of a server are taken into the registry.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::images::Images;
+
+/// How long an answer is waited for unless it is said.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How the tools of a server are taken into the registry.
+///
+/// ```
+/// use std::time::Duration;
+/// use toolfall::mcp::tool::ToolOptions;
+///
+/// let options = ToolOptions::new().timeout(Duration::from_secs(5)).trust_hints();
+/// assert_eq!(options.call_timeout(), Duration::from_secs(5));
+/// ```
+#[derive(Clone)]
+pub struct ToolOptions {
+    timeout: Duration,
+    pub(super) trusts_hints: bool,
+    pub(super) is_native: bool,
+    pub(super) images: Option<Arc<dyn Images>>,
+}
+
+impl ToolOptions {
+    /// Answers within 60 seconds, no trust in hints, content made for models.
+    pub fn new() -> Self {
+        Self {
+            timeout: TIMEOUT,
+            trusts_hints: false,
+            is_native: false,
+            images: None,
+        }
+    }
+
+    /// Waits so long for the answer to one call.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// How long the answer to one call is waited for.
+    pub const fn call_timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Believes the server's hints also where they loosen something: a tool
+    /// that says that it only reads may then overlap with others and be
+    /// repeated, one that says that it is idempotent may be repeated.
+    pub fn trust_hints(mut self) -> Self {
+        self.trusts_hints = true;
+        self
+    }
+
+    /// Keeps the blocks of an answer apart and as they are: images, sounds,
+    /// links and resources become blocks of the result. For who hands results
+    /// on to another client; no image is stored then.
+    pub fn native_content(mut self) -> Self {
+        self.is_native = true;
+        self
+    }
+
+    /// Lets models see images, through a store that keeps them.
+    pub fn images(mut self, images: Arc<dyn Images>) -> Self {
+        self.images = Some(images);
+        self
+    }
+}
+
+impl Default for ToolOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for ToolOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolOptions")
+            .field("timeout", &self.timeout)
+            .field("trusts_hints", &self.trusts_hints)
+            .field("is_native", &self.is_native)
+            .field("images", &self.images.is_some())
+            .finish()
+    }
+}
