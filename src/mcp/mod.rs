@@ -5,6 +5,7 @@
 
 #[cfg(feature = "mcp-client")]
 pub mod client;
+mod lines;
 #[cfg(feature = "mcp-server")]
 pub mod server;
 #[cfg(feature = "mcp-client")]
