@@ -73,6 +73,8 @@
 
 mod assembly;
 mod catalog;
+#[cfg(feature = "mcp-client")]
+mod claim;
 mod layer;
 mod mask;
 mod near;
@@ -81,6 +83,7 @@ mod presentation;
 mod presenting;
 mod published;
 mod registration;
+mod replace;
 mod reserved;
 mod restriction_set;
 mod snapshot;
@@ -98,6 +101,8 @@ use toolfall_layers::{Catalog, Definition as _, Scope, ScopeId};
 
 pub use self::assembly::{AssembleError, Assembled, Assembly, Section};
 pub(crate) use self::catalog::entry_of;
+#[cfg(feature = "mcp-client")]
+pub(crate) use self::claim::Claim;
 use self::layer::Layer;
 pub use self::mask::{Filter, RestrictError};
 pub use self::order::{OrderError, ToolOrder};
@@ -106,6 +111,8 @@ pub(crate) use self::presentation::Transport;
 pub use self::presentation::{PresentError, Presentation, PresentationError};
 use self::published::Published;
 pub use self::registration::{RegisterError, Registration};
+#[cfg(feature = "mcp-client")]
+pub(crate) use self::replace::compiled;
 pub use self::restriction_set::RestrictionSet;
 use self::snapshot::Snapshot;
 #[cfg(feature = "code")]
@@ -125,6 +132,9 @@ struct Inner {
     redactions: AtomicBool,
     /// Whether a tool with a budget was ever registered.
     budgets: AtomicBool,
+    /// The servers whose tools are, or will be, registered.
+    #[cfg(feature = "mcp-client")]
+    claims: claim::Claims,
 }
 
 impl Default for Registry {
@@ -141,6 +151,8 @@ impl Registry {
             finalizers: AtomicBool::new(false),
             redactions: AtomicBool::new(false),
             budgets: AtomicBool::new(false),
+            #[cfg(feature = "mcp-client")]
+            claims: claim::Claims::default(),
         }))
     }
 

@@ -181,11 +181,11 @@ fn warn_of_unknown_keywords(tool: &ToolDef) {
 #[must_use = "dropping the registration takes away what was registered"]
 pub struct Registration {
     registry: Weak<Inner>,
-    scope: Option<ScopeId>,
-    held: Option<Held>,
+    pub(super) scope: Option<ScopeId>,
+    pub(super) held: Option<Held>,
 }
 
-enum Held {
+pub(super) enum Held {
     Tool(Arc<ToolEntry>),
     Mask(Arc<Mask>),
     Declared(Arc<Declared>),
@@ -217,6 +217,10 @@ impl Registration {
             scope: scope.map(Scope::id),
             held: Some(held),
         }
+    }
+
+    pub(super) fn is_of(&self, registry: &Registry) -> bool {
+        std::ptr::eq(self.registry.as_ptr(), Arc::as_ptr(&registry.0))
     }
 
     /// Leaves it registered for as long as the registry lives, or its scope.

@@ -181,7 +181,17 @@ impl Snapshot {
         scope: Option<&Scope>,
         tool: Arc<ToolEntry>,
     ) -> Result<(), RegisterError> {
-        let order = self.order();
+        self.insert_at(scope, None, tool)
+    }
+
+    /// Adds a tool at a place in the order that one had before, or at the end.
+    pub(super) fn insert_at(
+        &mut self,
+        scope: Option<&Scope>,
+        place: Option<u64>,
+        tool: Arc<ToolEntry>,
+    ) -> Result<(), RegisterError> {
+        let order = place.unwrap_or_else(|| self.order());
         let name = tool.def.name();
         let layer = self
             .layer(scope)
@@ -191,6 +201,16 @@ impl Snapshot {
         }
         layer.insert(order, tool);
         Ok(())
+    }
+
+    /// The place of exactly `tool` in the order, if it is there.
+    pub(super) fn place_of(&self, scope: Option<ScopeId>, tool: &Arc<ToolEntry>) -> Option<u64> {
+        let layer = match scope {
+            None => &*self.global,
+            Some(id) => &self.scoped.get(&id)?.layer,
+        };
+        let known = layer.get(tool.def.name())?;
+        Arc::ptr_eq(&known.what, tool).then_some(known.order)
     }
 
     pub(super) fn restrict(
