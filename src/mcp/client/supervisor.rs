@@ -20,7 +20,7 @@ use super::generation::{Generation, Listing};
 use super::server_config::McpServer;
 use super::session::{Endpoint, Session, SessionEvent, SessionOptions};
 use super::source::{ServerState, Shared};
-use crate::policy::contained::Contained;
+use crate::policy::Contained;
 use crate::registry::Claim;
 use crate::{RegisterError, Registry};
 
@@ -387,7 +387,7 @@ impl Connector for Noted {
         let connector = self.connector.clone();
         let connecting = async move {
             let wire = connector.connect().await?;
-            *peer.lock().unwrap_or_else(PoisonError::into_inner) = Some(wire.gone.clone());
+            *peer.lock().unwrap_or_else(PoisonError::into_inner) = wire.gone.clone();
             Ok(wire)
         };
         Contained::new(connecting)
