@@ -13,7 +13,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::output::{Drained, Output, drain, head};
-use crate::process::Group;
+use crate::process::{Group, environment};
 use crate::retain::RetainedText;
 
 /// So long the end of the output of a program that has ended is waited for.
@@ -247,14 +247,6 @@ fn command(spec: &Spec) -> Command {
     if let Some(folder) = &spec.folder {
         command.current_dir(folder);
     }
-    if !spec.inherit {
-        command.env_clear();
-        for name in &spec.passed {
-            if let Some(value) = std::env::var_os(name) {
-                command.env(name, value);
-            }
-        }
-    }
-    command.envs(spec.set.iter().map(|(name, value)| (name, value)));
+    environment(&mut command, spec.inherit, &spec.passed, &spec.set);
     command
 }

@@ -2,11 +2,11 @@
 
 use std::process::ExitStatus;
 
-#[cfg(feature = "workspace")]
+#[cfg(any(feature = "workspace", feature = "mcp-client"))]
 use rustix::process::test_kill_process_group;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
-#[cfg(feature = "workspace")]
+#[cfg(any(feature = "workspace", feature = "mcp-client"))]
 use {
     std::future::Future,
     std::time::Duration,
@@ -14,11 +14,11 @@ use {
 };
 
 /// How often an ending group is looked at.
-#[cfg(feature = "workspace")]
+#[cfg(any(feature = "workspace", feature = "mcp-client"))]
 const LOOK: Duration = Duration::from_millis(5);
 /// So long the killed rest of a group is waited for. It is gone at once, but
 /// for what nobody collects: its first process may not do so in a container.
-#[cfg(feature = "workspace")]
+#[cfg(any(feature = "workspace", feature = "mcp-client"))]
 const GONE: Duration = Duration::from_millis(250);
 
 /// The leader of a process group and, with it, the group.
@@ -65,7 +65,7 @@ impl Group {
     /// Asks the group to end, waits until it has or `grace` is over, and
     /// kills the rest. `closed` is ready when nobody holds the group's output
     /// any more.
-    #[cfg(feature = "workspace")]
+    #[cfg(any(feature = "workspace", feature = "mcp-client"))]
     pub(crate) async fn end(
         &mut self,
         grace: Duration,
@@ -97,7 +97,7 @@ impl Group {
 }
 
 /// Ready when nobody is left in the group.
-#[cfg(feature = "workspace")]
+#[cfg(any(feature = "workspace", feature = "mcp-client"))]
 async fn gone(group: Option<Pid>) {
     while group.is_some_and(|group| test_kill_process_group(group).is_ok()) {
         sleep(LOOK).await;

@@ -24,6 +24,8 @@ use self::decode::Decoded;
 use self::input::{Input, Read};
 use self::output::{Frame, Output};
 pub(crate) use self::role::LineRole;
+#[cfg(feature = "mcp-client")]
+pub(crate) use self::role::number;
 #[cfg(feature = "mcp-server")]
 pub(crate) use self::role::{RawArguments, raw_arguments};
 
@@ -118,6 +120,40 @@ const UNREADABLE: &str = "toolfall: the answer could not be read";
 #[cfg(feature = "mcp-client")]
 pub(crate) fn is_unreadable(error: &ErrorData) -> bool {
     error.data.as_ref().and_then(serde_json::Value::as_str) == Some(UNREADABLE)
+}
+
+/// A message that did not come in a line, read as if it had.
+#[cfg(feature = "mcp-client")]
+pub(crate) enum Reread {
+    /// The result of one of the requests expected, as it was written.
+    Result(rmcp::model::RequestId, serde_json::Value),
+    /// A text in place of an answer that cannot be read: an error for its
+    /// request.
+    Unreadable(String),
+    /// Anything else.
+    Other,
+}
+
+/// Reads `text`, which may answer one of the requests `expected`.
+#[cfg(feature = "mcp-client")]
+pub(crate) fn reread(
+    expected: &mut std::collections::HashSet<rmcp::model::RequestId>,
+    text: &[u8],
+) -> Reread {
+    use rmcp::RoleClient;
+    use rmcp::model::ServerResult;
+
+    match decode::line::<RoleClient>(expected, text) {
+        Some(Decoded::Message(JsonRpcMessage::Response(response))) => match response.result {
+            ServerResult::CustomResult(result) => Reread::Result(response.id, result.0),
+            _ => Reread::Other,
+        },
+        Some(Decoded::Answered(id, what)) => {
+            let error = RxJsonRpcMessage::<RoleClient>::error(unreadable(&what), Some(id));
+            serde_json::to_string(&error).map_or(Reread::Other, Reread::Unreadable)
+        }
+        _ => Reread::Other,
+    }
 }
 
 impl<R: LineRole> Transport<R> for Lines<R> {

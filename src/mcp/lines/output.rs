@@ -19,6 +19,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 const QUEUE: usize = 64;
 /// So many bytes may wait to be handed over.
 const WAITING: usize = 64 << 20;
+/// What a line that waits takes besides, about.
+const BESIDES: usize = 1 << 10;
 /// So long what was handed over may take to be written at the end.
 const LAST: Duration = Duration::from_secs(1);
 
@@ -88,7 +90,7 @@ impl Output {
             Err(mpsc::error::TrySendError::Closed(_)) => return Err(closed()),
             Err(mpsc::error::TrySendError::Full(frame)) => frame,
         };
-        let held = Held::new(&self.waiting, frame.bytes.len())?;
+        let held = Held::new(&self.waiting, frame.bytes.len().saturating_add(BESIDES))?;
         let mut room = Box::pin(sender.clone().reserve_owned());
         // Whoever is polled first is first in the queue, even if its task
         // comes to run later than another's.

@@ -1,0 +1,115 @@
+//! One request, until it is answered or given up.
+
+use std::sync::{Arc, OnceLock};
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientRequest, RequestId, ServerResult,
+};
+use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
+use serde_json::Value;
+use toolfall_layers::printable;
+
+use super::Inner;
+use crate::mcp::lines::is_unreadable;
+
+/// So much of what a server says of an error is kept, in characters.
+const SHOWN: usize = 2_000;
+
+/// Why a request has no result.
+pub(super) enum Refused {
+    Closed(String),
+    Protocol { code: i64, message: String },
+    Malformed(String),
+}
+
+/// Sends `request` and waits for its result, as the server wrote it.
+///
+/// Dropped, it tells the server that nobody waits any more.
+pub(super) async fn ask(inner: &Arc<Inner>, request: ClientRequest) -> Result<Value, Refused> {
+    let mut asked = Asked {
+        inner: inner.clone(),
+        id: OnceLock::new(),
+    };
+    let sent = inner
+        .peer
+        .send_request_with_option(request, PeerRequestOptions::no_options())
+        .await;
+    let result = match sent {
+        Ok(handle) => {
+            let _ = asked.id.set(handle.id.clone());
+            handle
+                .rx
+                .await
+                .unwrap_or(Err(ServiceError::TransportClosed))
+        }
+        Err(error) => Err(error),
+    };
+    asked.id.take();
+    match result {
+        Ok(ServerResult::CustomResult(result)) => Ok(result.0),
+        // Over HTTP, what was not seen as it was written.
+        Ok(result) => serde_json::to_value(result)
+            .map_err(|error| Refused::Malformed(printable(&error.to_string(), SHOWN))),
+        Err(error) => Err(refused(&error)),
+    }
+}
+
+fn refused(error: &ServiceError) -> Refused {
+    match error {
+        ServiceError::McpError(error) if is_unreadable(error) => {
+            Refused::Malformed(error.message.to_string())
+        }
+        ServiceError::McpError(error) => Refused::Protocol {
+            code: i64::from(error.code.0),
+            message: printable(&error.message, SHOWN),
+        },
+        ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
+            Refused::Closed("it was lost before the answer came".to_owned())
+        }
+        ServiceError::TransportSend(error) => Refused::Closed(whole(error)),
+        other => Refused::Malformed(printable(&other.to_string(), SHOWN)),
+    }
+}
+
+/// An error and what it comes from, in one line.
+pub(super) fn whole(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        // Some repeat what they come from.
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        source = error.source();
+    }
+    printable(&text, SHOWN)
+}
+
+/// A request under way.
+struct Asked {
+    inner: Arc<Inner>,
+    id: OnceLock<RequestId>,
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else {
+            return;
+        };
+        let peer = self.inner.peer.clone();
+        // Dropped wherever it may be, perhaps where nothing can be waited for.
+        self.inner.runtime.spawn(give_up(peer, id));
+    }
+}
+
+async fn give_up(peer: Peer<RoleClient>, id: RequestId) {
+    let notice = CancelledNotification::new(CancelledNotificationParam::new(
+        Some(id),
+        Some("nobody waits for the answer any more".to_owned()),
+    ));
+    // Who is not there any more need not be told.
+    let _ = peer.send_notification(notice.into()).await;
+}
