@@ -81,7 +81,10 @@ impl Peer {
 
     /// The next message, which must be a request or notice of this name.
     pub async fn expect(&mut self, method: &str) -> Value {
-        let message = self.next().await.expect("expected a message, found the end");
+        let message = self
+            .next()
+            .await
+            .expect("expected a message, found the end");
         assert_eq!(message["method"], method, "{message}");
         message
     }
