@@ -1,17 +1,23 @@
 //! What a server says of itself, and what it allows.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
+use super::parked::Parked;
+use super::questions::Desks;
 use super::serve::PipelineServer;
 use super::shared::{ChooseScope, Entry, Identity, Limits, Served, Shared};
 use crate::Scope;
 use crate::approval::Answerers;
 use crate::registry::Registry;
+
+/// So many clients without a session may listen to changes at once.
+const LISTENERS: usize = 256;
 
 /// Puts a [`PipelineServer`] together.
 #[must_use = "a builder does nothing until it is built"]
@@ -133,18 +139,30 @@ impl PipelineServerBuilder {
 
     /// The server. Nothing runs before it is told where to serve.
     pub fn build(self) -> PipelineServer {
-        PipelineServer::new(
-            Shared {
-                identity: self.identity,
-                limits: self.limits,
-                structured: self.structured,
-                scope: self.scope,
-                served: ArcSwap::from_pointee(self.served),
-                replaced: watch::Sender::new(0),
-                shutdown: CancellationToken::new(),
-            },
-            self.answerers,
-        )
+        let desks = Arc::<Desks>::default();
+        let asking = self.answerers.as_ref().map(|answerers| {
+            let desks = desks.clone();
+            answerers.register_first(move |request| {
+                let desks = desks.clone();
+                async move { desks.ask(&request).await }
+            })
+        });
+        PipelineServer::new(Shared {
+            identity: self.identity,
+            limits: self.limits,
+            structured: self.structured,
+            scope: self.scope,
+            served: ArcSwap::from_pointee(self.served),
+            replaced: watch::Sender::new(0),
+            end: CancellationToken::new(),
+            desks,
+            parked: Parked::default(),
+            single: Arc::new(Semaphore::new(
+                self.limits.calls.min(Semaphore::MAX_PERMITS),
+            )),
+            listeners: Arc::new(Semaphore::new(LISTENERS)),
+            _asking: asking,
+        })
     }
 }
 

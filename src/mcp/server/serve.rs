@@ -3,14 +3,19 @@
 use std::fmt;
 use std::sync::Arc;
 
+use rmcp::RoleServer;
+use rmcp::service::{QuitReason, ServerInitializeError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tower::util::BoxCloneSyncService;
 
 use super::HttpOptions;
 use super::builder::PipelineServerBuilder;
+use super::handler::Handler;
 use super::shared::{Served, Shared};
-use crate::approval::Answerers;
+use super::state::{Life, State};
+use super::transport::Watched;
+use crate::mcp::lines::Lines;
 use crate::pipeline::PipelineService;
 use crate::registry::Registry;
 
@@ -33,7 +38,7 @@ impl PipelineServer {
         PipelineServerBuilder::new(BoxCloneSyncService::new(pipeline), registry)
     }
 
-    pub(super) fn new(shared: Shared, _answerers: Option<Answerers>) -> Self {
+    pub(super) fn new(shared: Shared) -> Self {
         Self {
             shared: Arc::new(shared),
         }
@@ -77,14 +82,49 @@ impl PipelineServer {
         R: AsyncRead + Send + 'static,
         W: AsyncWrite + Send + 'static,
     {
-        let _ = (reader, writer, shutdown);
-        Ok(())
+        let life = Life {
+            stop: shutdown.child_token(),
+            end: self.shared.end.child_token(),
+        };
+        // However this ends, no call goes on.
+        let _end = life.end.clone().drop_guard();
+        let state = State::new(&self.shared, &life);
+        let limits = self.shared.limits;
+        let lines = Lines::<RoleServer>::new(reader, writer, limits.line, Arc::new(|_| {}));
+        let transport = Watched::new(lines, state.clone(), limits.grace, None);
+        let end = life.end.clone();
+        let handler = Handler {
+            shared: self.shared.clone(),
+            life,
+        };
+        match rmcp::service::serve_server_with_ct(handler, transport, end).await {
+            Ok(running) => match running.waiting().await {
+                Ok(QuitReason::JoinError(error)) | Err(error) => {
+                    Err(ServeError::Broken(error.to_string()))
+                }
+                Ok(_) => Ok(()),
+            },
+            Err(_) if state.stop.is_cancelled() => Ok(()),
+            Err(error) => Err(ServeError::NotBegun(match error {
+                ServerInitializeError::ConnectionClosed(_) => "its input ended".to_owned(),
+                other => toolfall_layers::printable(&other.to_string(), 500),
+            })),
+        }
     }
 
     /// The server over HTTP ("streamable HTTP"), for axum to serve.
+    ///
+    /// ```no_run
+    /// # async fn serve(server: toolfall::mcp::server::PipelineServer) -> std::io::Result<()> {
+    /// use toolfall::mcp::server::HttpOptions;
+    ///
+    /// let router = server.router(HttpOptions::new().bearer_token("secret"));
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+    /// axum::serve(listener, router).await
+    /// # }
+    /// ```
     pub fn router(&self, options: HttpOptions) -> axum::Router {
-        let _ = options;
-        axum::Router::new()
+        super::http::router(self.shared.clone(), options)
     }
 }
 

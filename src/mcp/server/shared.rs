@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tower::util::BoxCloneSyncService;
 
 use super::Session;
+use super::parked::Parked;
+use super::questions::Desks;
+use crate::policy::ListenerRegistration;
 use crate::registry::Registry;
 use crate::{CallRequest, Scope, ToolResult};
 
@@ -48,13 +51,32 @@ pub(super) struct Shared {
     pub(super) served: ArcSwap<Served>,
     /// Counts replacements.
     pub(super) replaced: watch::Sender<u64>,
-    /// Cancelled when the server shuts down.
-    pub(super) shutdown: CancellationToken,
+    /// Cancelled when the server is gone: no call outlives it.
+    pub(super) end: CancellationToken,
+    pub(super) desks: Arc<Desks>,
+    pub(super) parked: Parked,
+    /// For requests without a session.
+    pub(super) single: Arc<Semaphore>,
+    /// For clients without a session that listen to changes.
+    pub(super) listeners: Arc<Semaphore>,
+    /// Keeps the answerer that asks clients.
+    pub(super) _asking: Option<ListenerRegistration>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.end.cancel();
+    }
 }
 
 impl Shared {
     pub(super) fn served(&self) -> Arc<Served> {
         self.served.load_full()
+    }
+
+    /// Room for one more listener.
+    pub(super) fn listener(&self) -> Option<OwnedSemaphorePermit> {
+        self.listeners.clone().try_acquire_owned().ok()
     }
 
     pub(super) fn replace(&self, served: Served) {
