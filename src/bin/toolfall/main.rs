@@ -14,6 +14,7 @@
 
 mod args;
 mod check;
+mod compose;
 mod config;
 mod error;
 mod import;

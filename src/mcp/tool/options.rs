@@ -23,6 +23,7 @@ pub struct ToolOptions {
     timeout: Duration,
     pub(super) trusts_hints: bool,
     pub(super) is_native: bool,
+    pub(super) keeps_names: bool,
     pub(super) images: Option<Arc<dyn Images>>,
 }
 
@@ -33,6 +34,7 @@ impl ToolOptions {
             timeout: TIMEOUT,
             trusts_hints: false,
             is_native: false,
+            keeps_names: false,
             images: None,
         }
     }
@@ -64,6 +66,14 @@ impl ToolOptions {
         self
     }
 
+    /// Registers the tools under the names that the server gives them, instead
+    /// of [public](super::public_name) ones. For a registry with one server and
+    /// nothing else: other tools may have the same names.
+    pub fn raw_names(mut self) -> Self {
+        self.keeps_names = true;
+        self
+    }
+
     /// Lets models see images, through a store that keeps them.
     pub fn images(mut self, images: Arc<dyn Images>) -> Self {
         self.images = Some(images);
@@ -83,6 +93,7 @@ impl fmt::Debug for ToolOptions {
             .field("timeout", &self.timeout)
             .field("trusts_hints", &self.trusts_hints)
             .field("is_native", &self.is_native)
+            .field("keeps_names", &self.keeps_names)
             .field("images", &self.images.is_some())
             .finish()
     }
