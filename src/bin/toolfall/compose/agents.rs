@@ -45,9 +45,8 @@ impl Agents {
             let around = agent.parent.and_then(|parent| open.get(parent));
             let scope = around.map_or(&root, |(_, scope)| scope).open(&*agent.name);
             // Tools of servers may come later; until then nothing is to be hidden.
-            let counts = |name: &str| {
-                host.registry().contains(name, None) || !config.may_come(name)
-            };
+            let counts =
+                |name: &str| host.registry().contains(name, None) || !config.may_come(name);
             if !replay && let Some(filter) = agent.filter(counts) {
                 let mask = scope.restrict(&filter);
                 let name = &agent.name;

@@ -31,7 +31,10 @@ impl Limits {
     fn hides(&self, name: &str) -> bool {
         let is = |named: &String| named == name;
         self.deny.iter().any(is)
-            || self.allow.as_ref().is_some_and(|allow| !allow.iter().any(is))
+            || self
+                .allow
+                .as_ref()
+                .is_some_and(|allow| !allow.iter().any(is))
     }
 }
 

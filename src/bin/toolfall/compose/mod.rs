@@ -44,9 +44,7 @@ pub(crate) struct Parts<'a> {
 }
 
 /// The pipeline.
-pub(crate) fn pipeline(
-    parts: Parts<'_>,
-) -> BoxPipeline {
+pub(crate) fn pipeline(parts: Parts<'_>) -> BoxPipeline {
     let Parts {
         host,
         config,

@@ -38,7 +38,12 @@ impl Upstreams {
         patience: Option<Duration>,
     ) -> Result<(), Error> {
         let mut strict = 0_usize;
-        for Upstream { server, key, is_strict } in upstreams {
+        for Upstream {
+            server,
+            key,
+            is_strict,
+        } in upstreams
+        {
             strict += usize::from(is_strict);
             let registry = registry.clone();
             self.coming.spawn(async move {
@@ -99,9 +104,8 @@ impl Upstreams {
     pub(crate) fn compare(&self, wanted: &mut Vec<Upstream>) -> Vec<String> {
         let mut leaving = Vec::new();
         for (name, loaded) in &self.loaded {
-            let is_same = |upstream: &Upstream| {
-                upstream.server.name() == name && upstream.key == loaded.key
-            };
+            let is_same =
+                |upstream: &Upstream| upstream.server.name() == name && upstream.key == loaded.key;
             let same = wanted.iter().position(is_same);
             match same {
                 Some(place) => drop(wanted.swap_remove(place)),

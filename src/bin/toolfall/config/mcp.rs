@@ -158,7 +158,13 @@ impl Config {
         let fail = |message: &str| source.error(Some(mcp.name.span()), message);
         let mut key = format!(
             "{:?}",
-            (mcp.strict, mcp.timeout_ms, mcp.connect_timeout_ms, mcp.trust_hints, mcp.raw_names)
+            (
+                mcp.strict,
+                mcp.timeout_ms,
+                mcp.connect_timeout_ms,
+                mcp.trust_hints,
+                mcp.raw_names
+            )
         );
         key += &format!("{:?}", (mcp.legacy, &mcp.pass_env, mcp.inherit_env));
         key += &format!("{:?}", mcp.reconnect.as_ref().map(Spanned::get_ref));
@@ -209,7 +215,10 @@ impl Config {
         };
         let server = settled(mcp, server, native);
         server.check().map_err(|error| {
-            let at = mcp.reconnect.as_ref().map_or(mcp.name.span(), Spanned::span);
+            let at = mcp
+                .reconnect
+                .as_ref()
+                .map_or(mcp.name.span(), Spanned::span);
             source.error(Some(at), &chain(&error))
         })?;
         Ok(Upstream {
@@ -262,7 +271,11 @@ impl Config {
         };
         let folder = self.folder(cwd.as_deref());
         key.push_str(&format!("{folder:?}"));
-        if let Some(cwd) = mcp.cwd.as_ref().filter(|_| !mcp.disabled && !folder.is_dir()) {
+        if let Some(cwd) = mcp
+            .cwd
+            .as_ref()
+            .filter(|_| !mcp.disabled && !folder.is_dir())
+        {
             let message = format!("expected a folder at {}, found none", folder.display());
             return Err(source.error(Some(cwd.span()), &message));
         }
@@ -312,7 +325,11 @@ fn settled(mcp: &Mcp, server: McpServer, native: bool) -> McpServer {
     }
     if let Some(again) = &mcp.reconnect {
         let again = again.get_ref();
-        let mut reconnect = if again.enabled { Reconnect::new() } else { Reconnect::never() };
+        let mut reconnect = if again.enabled {
+            Reconnect::new()
+        } else {
+            Reconnect::never()
+        };
         if let Some(delay) = again.initial_ms {
             reconnect = reconnect.initial_delay(time(delay));
         }

@@ -32,9 +32,9 @@ use serde::Deserialize;
 use toolfall::policy::WrittenRules;
 
 pub(crate) use self::agent::Agent;
+pub(crate) use self::mcp::Upstream;
 pub(crate) use self::place::{Source, read_text};
 pub(crate) use self::policy::default_rules;
-pub(crate) use self::mcp::Upstream;
 pub(crate) use self::schema::schema;
 pub(crate) use self::serve::{Serving, token};
 pub(crate) use self::variables::is_variable;

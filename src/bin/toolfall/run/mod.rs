@@ -54,7 +54,9 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let shown = shapes.clone();
     let log = compose::log_path(args.log.as_deref(), &config);
     let spill = config.spill(args.root.as_deref(), &log)?;
-    compose::programs(&config, &host, &spill)?.into_iter().for_each(compose::Programs::keep);
+    compose::programs(&config, &host, &spill)?
+        .into_iter()
+        .for_each(compose::Programs::keep);
     let (policies, notes) = Policies::new(&config, &log, args.replay)?;
     let interrupt = Interrupt::default().listen()?;
     if args.files.is_empty() && !args.quiet && std::io::stdin().is_terminal() {
