@@ -154,5 +154,10 @@ fn failed(error: &ClientInitializeError) -> ConnectError {
     } else {
         "the MCP server did not introduce itself"
     };
-    ConnectError::new(message).because(whole(error))
+    // What the older way came to says more than that both ways failed.
+    let cause = match error {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => fallback,
+        other => other,
+    };
+    ConnectError::new(message).because(whole(cause))
 }
