@@ -248,7 +248,7 @@ impl Supervisor {
         loop {
             tokio::select! {
                 biased;
-                () = up.session.closed() => return true,
+                () = up.session.lost() => return true,
                 () = up.changed.notified() => {}
             }
             match self.sync_while_connected(up).await {
@@ -265,7 +265,7 @@ impl Supervisor {
             }
             tokio::select! {
                 biased;
-                () = up.session.closed() => return true,
+                () = up.session.lost() => return true,
                 () = sleep(PAUSE) => {}
             }
         }
@@ -274,7 +274,7 @@ impl Supervisor {
     async fn sync_while_connected(&mut self, up: &Up) -> Result<usize, StartError> {
         tokio::select! {
             biased;
-            () = up.session.closed() => Err(StartError::Lost),
+            () = up.session.lost() => Err(StartError::Lost),
             synced = self.sync(&up.session) => synced,
         }
     }
