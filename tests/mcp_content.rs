@@ -262,8 +262,8 @@ async fn links_are_told_and_unknown_blocks_named() {
         seen(json!([{"type": "video"}])).await,
         ["[unsupported MCP content type: video]"]
     );
-    let line = "[unsupported MCP content block: expected an object]";
-    assert_eq!(seen(json!([1, "x", null])).await, [[line; 3].join("\n")]);
+    let odd = "[unsupported MCP content block: expected an object]";
+    assert_eq!(seen(json!([1, "x", null])).await, [[odd; 3].join("\n")]);
 }
 
 #[tokio::test]
@@ -345,6 +345,26 @@ async fn native_content_is_the_servers_own() {
     let none = Fake::answering(json!({"content": []}));
     let result = run(parsed(definition("raw")).into_tool(options, none)).await;
     assert_eq!(result.content(), []);
+}
+
+#[tokio::test]
+async fn embedded_texts_are_read_where_the_host_says_so() {
+    let blocks = json!([
+        {"type": "text", "text": "a"},
+        {"type": "resource", "resource": {"uri": "demo://1", "text": "the file"}},
+        {"type": "resource", "resource": {"uri": "demo://2", "blob": "AAAA"}},
+    ]);
+    let options = ToolOptions::new().show_resources();
+    for is_error in [false, true] {
+        let answer = json!({"content": blocks, "isError": is_error});
+        let tool = parsed(definition("raw")).into_tool(options.clone(), Fake::answering(answer));
+        let text = run(tool).await.text();
+        let (_, seen) = text.split_once("a\n").unwrap();
+        assert!(
+            seen.starts_with("the file\n[embedded resource unsupported"),
+            "{seen}"
+        );
+    }
 }
 
 #[tokio::test]
