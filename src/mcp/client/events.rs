@@ -148,15 +148,26 @@ impl fmt::Display for EventKind {
                 "initial connection or tool synchronization failed: {error}"
             ),
             Self::SyncFailed { error } => {
-                write!(f, "tool synchronization failed, the last tools stay: {error}")
+                write!(
+                    f,
+                    "tool synchronization failed, the last tools stay: {error}"
+                )
             }
-            Self::Reconnecting { delay, attempt, attempts } => write!(
+            Self::Reconnecting {
+                delay,
+                attempt,
+                attempts,
+            } => write!(
                 f,
                 "connection lost; reconnecting in {}ms (attempt {attempt}/{attempts})",
                 Milliseconds(*delay)
             ),
             Self::AttemptFailed { error } => write!(f, "connection attempt failed: {error}"),
-            Self::Retrying { delay, attempt, attempts } => write!(
+            Self::Retrying {
+                delay,
+                attempt,
+                attempts,
+            } => write!(
                 f,
                 "connection failed; retrying in {}ms (attempt {attempt}/{attempts})",
                 Milliseconds(*delay)
@@ -168,12 +179,14 @@ impl fmt::Display for EventKind {
             Self::OverlapAvoided => {
                 f.write_str("reconnect stopped to avoid overlapping server processes")
             }
-            Self::NotReconnecting { was_connected: true } => {
-                f.write_str("connection lost and reconnect is disabled")
+            Self::NotReconnecting {
+                was_connected: true,
+            } => f.write_str("connection lost and reconnect is disabled"),
+            Self::NotReconnecting {
+                was_connected: false,
+            } => {
+                f.write_str("connection failed and reconnect is disabled; no tools were registered")
             }
-            Self::NotReconnecting { was_connected: false } => f.write_str(
-                "connection failed and reconnect is disabled; no tools were registered",
-            ),
             Self::Garbage { what } => write!(f, "the server wrote no message: {what}"),
             Self::ShutdownIncomplete => f.write_str("server shutdown may be incomplete"),
             Self::Disposed => f.write_str("disposed"),
@@ -194,7 +207,10 @@ fn definition(change: &DefinitionChange, f: &mut fmt::Formatter<'_>) -> fmt::Res
             }
             f.write_str(")")
         }
-        _ => write!(f, "the definition of tool \"{tool}\" could not be remembered"),
+        _ => write!(
+            f,
+            "the definition of tool \"{tool}\" could not be remembered"
+        ),
     }
 }
 
@@ -250,7 +266,10 @@ impl Reporter {
         log(&event);
         for listener in &*self.listeners {
             if let Err(panic) = catch(|| listener(&event)) {
-                tracing::warn!("mcp-client({}): an event listener panicked: {panic}", self.server);
+                tracing::warn!(
+                    "mcp-client({}): an event listener panicked: {panic}",
+                    self.server
+                );
             }
         }
     }

@@ -92,15 +92,17 @@ impl Reconnect {
     /// [`ReconnectError`] for the first thing that cannot be meant.
     pub fn from_json(written: &Value) -> Result<Self, ReconnectError> {
         let Value::Object(written) = written else {
-            return Err(ReconnectError::Kind { found: cut(written) });
+            return Err(ReconnectError::Kind {
+                found: cut(written),
+            });
         };
         let mut reconnect = Self::new();
         for (key, value) in written {
             match key.as_str() {
                 "enabled" => {
                     let enabled = value.as_bool();
-                    reconnect.enabled = enabled
-                        .ok_or_else(|| ReconnectError::Enabled { found: cut(value) })?;
+                    reconnect.enabled =
+                        enabled.ok_or_else(|| ReconnectError::Enabled { found: cut(value) })?;
                 }
                 "initialDelayMs" => reconnect.initial_delay = delay("initialDelayMs", value)?,
                 "maxDelayMs" => reconnect.max_delay = delay("maxDelayMs", value)?,
@@ -224,7 +226,10 @@ fn delay(name: &'static str, written: &Value) -> Result<Duration, ReconnectError
     milliseconds
         .filter(|ms| ms.is_finite() && *ms > 0.0 && *ms <= MAX_WRITTEN_MS)
         .map(|ms| Duration::from_secs_f64(ms / 1000.0))
-        .ok_or_else(|| ReconnectError::Delay { name, found: cut(written) })
+        .ok_or_else(|| ReconnectError::Delay {
+            name,
+            found: cut(written),
+        })
 }
 
 /// What is written there, fit for a message; nothing is walked that is deep.

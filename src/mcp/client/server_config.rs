@@ -11,6 +11,7 @@ use super::events::{Listener, ServerEvent};
 use super::http::Http;
 use super::reconnect::{Reconnect, ReconnectError};
 use super::session::Endpoint;
+#[cfg(unix)]
 use super::stdio::Stdio;
 use crate::mcp::tool::{Definitions, ToolOptions};
 
@@ -46,6 +47,7 @@ impl McpServer {
     ///
     /// [`ConfigError::Name`]: the name must be 1 to 32 ASCII letters, digits,
     /// `_` and `-`. It becomes part of what models call.
+    #[cfg(unix)]
     pub fn stdio(name: &str, program: Stdio) -> Result<Self, ConfigError> {
         Self::at(name, Endpoint::Wire(Arc::new(program)))
     }

@@ -237,6 +237,10 @@ impl Shared {
         listed.tools = tools.into();
     }
 
+    pub(super) fn tool_count(&self) -> usize {
+        self.listed().tools.len()
+    }
+
     /// Says whether they are others than before.
     pub(super) fn set_quarantined(&self, quarantined: &[Quarantine]) -> bool {
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);

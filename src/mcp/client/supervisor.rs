@@ -20,7 +20,7 @@ use super::generation::{Generation, Listing};
 use super::server_config::McpServer;
 use super::session::{Endpoint, Session, SessionEvent, SessionOptions};
 use super::source::{ServerState, Shared};
-use crate::policy::contained::Contained;
+use crate::policy::Contained;
 use crate::registry::Claim;
 use crate::{RegisterError, Registry};
 
@@ -166,9 +166,17 @@ impl Supervisor {
             self.shared
                 .set_state(ServerState::BackingOff { attempt, delay });
             self.tell(if was_connected {
-                EventKind::Reconnecting { delay, attempt, attempts }
+                EventKind::Reconnecting {
+                    delay,
+                    attempt,
+                    attempts,
+                }
             } else {
-                EventKind::Retrying { delay, attempt, attempts }
+                EventKind::Retrying {
+                    delay,
+                    attempt,
+                    attempts,
+                }
             });
             succeed(first);
             sleep(delay).await;
@@ -189,7 +197,8 @@ impl Supervisor {
         let up = Up { session, changed };
         let mut synced = self.sync_while_connected(&up).await;
         // A notice that came before is about a listing that may be older.
-        if !matches!(synced, Err(StartError::Lost)) && up.changed.notified().now_or_never().is_some()
+        if !matches!(synced, Err(StartError::Lost))
+            && up.changed.notified().now_or_never().is_some()
         {
             synced = self.sync_while_connected(&up).await;
         }
@@ -239,7 +248,7 @@ impl Supervisor {
         loop {
             tokio::select! {
                 biased;
-                () = up.session.closed() => return true,
+                () = up.session.lost() => return true,
                 () = up.changed.notified() => {}
             }
             match self.sync_while_connected(up).await {
@@ -256,7 +265,7 @@ impl Supervisor {
             }
             tokio::select! {
                 biased;
-                () = up.session.closed() => return true,
+                () = up.session.lost() => return true,
                 () = sleep(PAUSE) => {}
             }
         }
@@ -265,7 +274,7 @@ impl Supervisor {
     async fn sync_while_connected(&mut self, up: &Up) -> Result<usize, StartError> {
         tokio::select! {
             biased;
-            () = up.session.closed() => Err(StartError::Lost),
+            () = up.session.lost() => Err(StartError::Lost),
             synced = self.sync(&up.session) => synced,
         }
     }
@@ -295,9 +304,10 @@ impl Supervisor {
                 self.shared.set_tools(listing.tools);
                 Ok(count)
             }
-            Err(error @ RegisterError::NameTaken { .. } | error @ RegisterError::NameTakenInScope { .. })
-                if !self.server.strict =>
-            {
+            Err(
+                error @ RegisterError::NameTaken { .. }
+                | error @ RegisterError::NameTakenInScope { .. },
+            ) if !self.server.strict => {
                 self.tell(EventKind::Conflict(error));
                 Ok(self.shared.tool_count())
             }
@@ -387,13 +397,15 @@ impl Connector for Noted {
         let connector = self.connector.clone();
         let connecting = async move {
             let wire = connector.connect().await?;
-            *peer.lock().unwrap_or_else(PoisonError::into_inner) = Some(wire.gone.clone());
+            *peer.lock().unwrap_or_else(PoisonError::into_inner) = wire.gone.clone();
             Ok(wire)
         };
         Contained::new(connecting)
             .map(|connected| {
                 connected.unwrap_or_else(|panic| {
-                    Err(ConnectError::new(format!("the connector panicked: {panic}")))
+                    Err(ConnectError::new(format!(
+                        "the connector panicked: {panic}"
+                    )))
                 })
             })
             .boxed()

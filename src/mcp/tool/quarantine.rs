@@ -17,7 +17,7 @@ pub struct Quarantine {
 }
 
 impl Quarantine {
-    pub(super) fn new(
+    pub(in crate::mcp) fn new(
         tool: Option<&str>,
         pointer: impl Into<String>,
         reason: impl fmt::Display,

@@ -100,6 +100,8 @@ struct Inner {
     peer: Peer<RoleClient>,
     options: SessionOptions,
     runtime: tokio::runtime::Handle,
+    /// Cancelled when the connection is lost, whether the peer is gone or not.
+    lost: CancellationToken,
     /// Ready when the connection is lost and the peer gone.
     gone: Gone,
     /// Closes the connection.
@@ -137,6 +139,12 @@ impl Session {
     /// Cancel safe: dropped, the server is told.
     pub(super) async fn call(&self, call: RawCall) -> Result<Value, CallFailure> {
         call::call(&self.inner, call).await
+    }
+
+    /// Ready when the connection is lost, or closed; what is at its other end
+    /// may still be there.
+    pub(super) async fn lost(&self) {
+        self.inner.lost.cancelled().await;
     }
 
     /// Ready when the connection is lost, or closed, and the peer is gone.

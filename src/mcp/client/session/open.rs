@@ -109,15 +109,19 @@ fn keep(
 ) -> Session {
     let peer = service.peer().clone();
     let closing = CancellationToken::new();
+    let lost = CancellationToken::new();
     let (over, is_over) = oneshot::channel::<()>();
     let kept = Kept {
         service,
         gone,
         stop,
         closing: closing.clone(),
+        lost: lost.clone(),
         events: options.events.clone(),
     };
+    let is_lost = lost.clone().drop_guard();
     tokio::spawn(async move {
+        let _is_lost = is_lost;
         own(kept).await;
         drop(over);
     });
@@ -125,6 +129,7 @@ fn keep(
         peer,
         options: options.clone(),
         runtime: tokio::runtime::Handle::current(),
+        lost,
         gone: Gone::new(async move {
             let _ = is_over.await;
         }),
@@ -149,5 +154,10 @@ fn failed(error: &ClientInitializeError) -> ConnectError {
     } else {
         "the MCP server did not introduce itself"
     };
-    ConnectError::new(message).because(whole(error))
+    // What the older way came to says more than that both ways failed.
+    let cause = match error {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => fallback,
+        other => other,
+    };
+    ConnectError::new(message).because(whole(cause))
 }

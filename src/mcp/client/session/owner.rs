@@ -25,6 +25,8 @@ pub(super) struct Kept {
     pub(super) gone: Option<Gone>,
     pub(super) stop: Stop,
     pub(super) closing: CancellationToken,
+    /// Cancelled when the connection is over.
+    pub(super) lost: CancellationToken,
     pub(super) events: Events,
 }
 
@@ -35,6 +37,7 @@ pub(super) async fn own(kept: Kept) {
         gone,
         mut stop,
         closing,
+        lost,
         events,
     } = kept;
     let cancel = service.cancellation_token();
@@ -63,6 +66,7 @@ pub(super) async fn own(kept: Kept) {
             let _ = ended.await;
         }
     }
+    lost.cancel();
     // Both directions are closed: now the peer can go.
     stop.now();
     if let Some(gone) = gone {
