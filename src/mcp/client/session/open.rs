@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::ask::whole;
+use super::ask::{unsent, whole};
 use super::handler::Handler;
 use super::owner::{Kept, own};
 use super::watch::Watched;
@@ -154,5 +154,13 @@ fn failed(error: &ClientInitializeError) -> ConnectError {
     } else {
         "the MCP server did not introduce itself"
     };
-    ConnectError::new(message).because(whole(error))
+    let cause = match error {
+        ClientInitializeError::TransportError { error, .. } => unsent(error).1,
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => match &**fallback {
+            ClientInitializeError::TransportError { error, .. } => unsent(error).1,
+            other => whole(other),
+        },
+        other => whole(other),
+    };
+    ConnectError::new(message).because(cause)
 }
