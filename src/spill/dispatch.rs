@@ -1,15 +1,11 @@
 //! The copy that the log keeps of a program's calls, within the same length.
 
-use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::future::{Either, select};
-use tokio::time::{sleep, timeout};
 use toolfall_layers::printable;
 
-use super::replacement::replacement;
-use super::saving::{AFTER_CANCELLATION, Kept, SHOWN};
-use super::{Spill, SpillPolicy, SpillSource};
+use super::SpillPolicy;
+use super::saving::{Kept, SHOWN};
 use crate::ContentBlock;
 use crate::code::{Dispatched, LogCopies};
 use crate::policy::{Contained, ListenerRegistration, Next};
@@ -70,23 +66,10 @@ impl SpillPolicy {
     }
 
     async fn logged(&self, copy: &Dispatched, text: Arc<str>, cap: usize) -> Result<String, Kept> {
-        let call = copy.call();
-        let owner = (self.owner)(call).ok_or(Kept::NoOwner)?;
-        let store = self.slot.current().ok_or(Kept::NoStore)?;
-        let source = SpillSource::new(call.name(), call.id().as_str(), "dispatch");
-        let name = format!("{}.txt", call.name());
-        let save = store.save(Spill::new(owner, source, name, text.clone()));
         // Not the call's own token: that one ends with the program.
-        let cancelled = pin!(async {
-            copy.outer_cancellation().cancelled().await;
-            sleep(AFTER_CANCELLATION).await;
-        });
-        let stored = match timeout(self.deadline, select(save, cancelled)).await {
-            Ok(Either::Left((stored, _))) => stored.map_err(Kept::Failed)?,
-            Ok(Either::Right(_)) => return Err(Kept::Cancelled),
-            Err(_) => return Err(Kept::TooSlow(self.deadline)),
-        };
-        replacement(&text, &stored, cap).ok_or(Kept::TooSmall(cap))
+        let cancelled = copy.outer_cancellation();
+        self.stored(copy.call(), "dispatch", text, cap, cancelled)
+            .await
     }
 }
 

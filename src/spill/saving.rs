@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use toolfall_layers::panic::{PanicError, display};
 use toolfall_layers::printable;
 
 use super::replacement::replacement;
 use super::{Spill, SpillPolicy, SpillSource};
 use crate::policy::Contained;
-use crate::{BoxError, ContentBlock, PostDecision, PostRequest};
+use crate::{BoxError, CallView, ContentBlock, PostDecision, PostRequest};
 
 /// So long a save may go on after its call was cancelled.
 pub(super) const AFTER_CANCELLATION: Duration = Duration::from_secs(1);
@@ -81,13 +82,27 @@ impl SpillPolicy {
         cap: usize,
     ) -> Result<String, Kept> {
         let call = post.call();
+        self.stored(call, "result", text, cap, call.cancellation())
+            .await
+    }
+
+    /// Stores `text`, which belongs to `call`, and gives what is shown of it.
+    /// Given up a while after `cancelled`.
+    pub(super) async fn stored(
+        &self,
+        call: &CallView,
+        label: &'static str,
+        text: Arc<str>,
+        cap: usize,
+        cancelled: &CancellationToken,
+    ) -> Result<String, Kept> {
         let owner = (self.owner)(call).ok_or(Kept::NoOwner)?;
         let store = self.slot.current().ok_or(Kept::NoStore)?;
-        let source = SpillSource::new(call.name(), call.id().as_str(), "result");
+        let source = SpillSource::new(call.name(), call.id().as_str(), label);
         let name = format!("{}.txt", call.name());
         let save = store.save(Spill::new(owner, source, name, text.clone()));
         let cancelled = pin!(async {
-            call.cancellation().cancelled().await;
+            cancelled.cancelled().await;
             sleep(AFTER_CANCELLATION).await;
         });
         let stored = match timeout(self.deadline, select(save, cancelled)).await {

@@ -8,16 +8,18 @@
 //! says so.
 //!
 //! ```no_run
-//! # async fn example() {
 //! use std::sync::Arc;
-//! use toolfall::code::CodeRuntime;
 //! use toolfall::code::conformance::{Dialect, check};
-//! # use toolfall::code::Budgets;
-//! # fn my_runtime(budgets: &Budgets) -> Arc<dyn CodeRuntime> { unimplemented!() }
+//! use toolfall::code::{Budgets, CodeRuntime};
 //!
-//! let report = check(&my_runtime, &Dialect::javascript()).await;
-//! assert!(report.failures().is_empty(), "{report}");
-//! # }
+//! async fn holds<R>(my_runtime: fn(&Budgets) -> R)
+//! where
+//!     R: CodeRuntime + 'static,
+//! {
+//!     let made = |budgets: &Budgets| Arc::new(my_runtime(budgets)) as Arc<dyn CodeRuntime>;
+//!     let report = check(&made, &Dialect::javascript()).await;
+//!     assert!(report.failures().is_empty(), "{report}");
+//! }
 //! ```
 
 mod cases;

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::engine::{Call, Ending, Limits, Outside, Reply, Roster, Stop};
+use super::edge::{Call, Ending, Limits, Outside, Reply, Roster, Stop};
 use super::outbox::Outbox;
 use super::program::Job;
 use super::seats::{Seats, Shared, Stuck, lock};

@@ -69,6 +69,7 @@
 
 mod builder;
 mod convert;
+mod edge;
 mod engine;
 mod in_process;
 mod outbox;

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::engine::{self, Ending, Limits, Outside, Roster, Stop};
+use super::edge::{Ending, Limits, Outside, Roster, Stop};
+use super::engine;
 
 /// What a thread has for the engine, and for what the engine calls without
 /// asking how much is left.

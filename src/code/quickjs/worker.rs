@@ -8,7 +8,8 @@ use std::rc::Rc;
 use serde_json::Value;
 use toolfall_layers::Arguments;
 
-use super::engine::{ARGUMENTS, Call, Ending, Limits, Outside, Reply, Roster};
+use super::edge::{Call, Ending, Limits, Outside, Reply, Roster};
+use super::engine::ARGUMENTS;
 use super::outbox::Outbox;
 use super::program::Job;
 use crate::code::ledger::{LogBuffer, Pushed};

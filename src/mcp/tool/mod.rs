@@ -64,7 +64,8 @@
 //! | audio, embedded resource, unknown kinds | a line that says that there was one |
 //! | none | the structured content as JSON; else a line that says so |
 //!
-//! With [`ToolOptions::native_content`] blocks stay apart and what they are.
+//! With [`ToolOptions::show_resources`] a model reads embedded texts; with
+//! [`ToolOptions::native_content`] blocks stay apart and what they are.
 //! An older server's `toolResult` is shown as text. What comes as `_meta` is
 //! for programs: [`AnswerMeta`].
 //!

@@ -23,6 +23,7 @@ pub struct ToolOptions {
     timeout: Duration,
     pub(super) trusts_hints: bool,
     pub(super) is_native: bool,
+    pub(super) shows_resources: bool,
     pub(super) images: Option<Arc<dyn Images>>,
 }
 
@@ -33,6 +34,7 @@ impl ToolOptions {
             timeout: TIMEOUT,
             trusts_hints: false,
             is_native: false,
+            shows_resources: false,
             images: None,
         }
     }
@@ -64,6 +66,13 @@ impl ToolOptions {
         self
     }
 
+    /// Lets models read resources that stand in an answer as text: a file's
+    /// contents, for instance. Those of other kinds are told of, as ever.
+    pub fn show_resources(mut self) -> Self {
+        self.shows_resources = true;
+        self
+    }
+
     /// Lets models see images, through a store that keeps them.
     pub fn images(mut self, images: Arc<dyn Images>) -> Self {
         self.images = Some(images);
@@ -83,6 +92,7 @@ impl fmt::Debug for ToolOptions {
             .field("timeout", &self.timeout)
             .field("trusts_hints", &self.trusts_hints)
             .field("is_native", &self.is_native)
+            .field("shows_resources", &self.shows_resources)
             .field("images", &self.images.is_some())
             .finish()
     }

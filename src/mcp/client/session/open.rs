@@ -154,13 +154,13 @@ fn failed(error: &ClientInitializeError) -> ConnectError {
     } else {
         "the MCP server did not introduce itself"
     };
+    // What the older way came to says more than that both ways failed.
     let cause = match error {
-        ClientInitializeError::TransportError { error, .. } => unsent(error).1,
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => match &**fallback {
-            ClientInitializeError::TransportError { error, .. } => unsent(error).1,
-            other => whole(other),
-        },
-        other => whole(other),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => fallback,
+        other => other,
     };
-    ConnectError::new(message).because(cause)
+    ConnectError::new(message).because(match cause {
+        ClientInitializeError::TransportError { error, .. } => unsent(error).1,
+        other => whole(other),
+    })
 }
