@@ -21,8 +21,8 @@ struct Loaded {
     events: Events,
 }
 
-fn server(served: &Served) -> (McpServer, Events) {
-    let http = Http::new(served.url())
+fn at(address: &Served) -> (McpServer, Events) {
+    let http = Http::new(address.url())
         .unwrap()
         .header("Authorization", "Bearer secret")
         .unwrap()
@@ -37,8 +37,8 @@ fn server(served: &Served) -> (McpServer, Events) {
     (server, events)
 }
 
-async fn loaded(served: &Served, legacy: bool) -> Loaded {
-    let (server, events) = server(served);
+async fn loaded(site: &Served, legacy: bool) -> Loaded {
+    let (server, events) = at(site);
     let server = if legacy { server.legacy() } else { server };
     let registry = Registry::new();
     let source = server.load(&registry).await.unwrap();
@@ -77,8 +77,8 @@ impl Loaded {
 async fn the_headers_are_on_every_request() {
     for legacy in [false, true] {
         let real = Real::new(&["work"]);
-        let served = real.serve(anywhere()).await;
-        let web = loaded(&served, legacy).await;
+        let site = real.serve(anywhere()).await;
+        let web = loaded(&site, legacy).await;
         let result = web.call("work", json!({"a": 1})).await;
         assert_eq!(result.text(), r#"{"a":1}"#, "legacy: {legacy}");
         web.source.dispose().await;
@@ -100,8 +100,8 @@ async fn the_headers_are_on_every_request() {
 async fn changes_of_the_tools_are_heard() {
     for legacy in [false, true] {
         let real = Real::new(&["work"]);
-        let served = real.serve(anywhere()).await;
-        let web = loaded(&served, legacy).await;
+        let site = real.serve(anywhere()).await;
+        let web = loaded(&site, legacy).await;
         assert!(!web.call("work", json!({})).await.is_error());
         // The stream of news opens beside the calls.
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -115,8 +115,8 @@ async fn changes_of_the_tools_are_heard() {
 #[tokio::test]
 async fn a_call_that_is_given_up_is_cancelled_at_the_server() {
     let real = Real::new(&["never"]);
-    let served = real.serve(anywhere()).await;
-    let (server, _) = server(&served);
+    let site = real.serve(anywhere()).await;
+    let (server, _) = at(&site);
     let registry = Registry::new();
     let _source = server
         .timeout(Duration::from_millis(300))
@@ -128,7 +128,7 @@ async fn a_call_that_is_given_up_is_cancelled_at_the_server() {
         .build();
     let request = CallRequest::new("1", "mcp__web__never", "{}", CancellationToken::new());
     assert_eq!(failed(&pipeline.run(request).await).0, "MCP_TIMEOUT");
-    let cancelled = tokio::time::timeout(Duration::from_secs(5), real.changed.notified());
+    let cancelled = tokio::time::timeout(Duration::from_secs(5), real.cancelled.notified());
     assert!(cancelled.await.is_ok(), "the server went on");
 }
 
@@ -136,16 +136,16 @@ async fn a_call_that_is_given_up_is_cancelled_at_the_server() {
 async fn a_server_that_was_started_anew_is_used_on() {
     for legacy in [false, true] {
         let real = Real::new(&["work"]);
-        let served = real.serve(anywhere()).await;
-        let address = served.address;
-        let web = loaded(&served, legacy).await;
+        let site = real.serve(anywhere()).await;
+        let address = site.address;
+        let web = loaded(&site, legacy).await;
         assert!(!web.call("work", json!({})).await.is_error());
-        served.stop().await;
+        site.stop().await;
         let (code, text) = failed(&web.call("work", json!({})).await);
         assert!(code.starts_with("MCP_"), "{code}: {text}");
         // The address may hold secrets.
         assert!(!text.contains(&address.to_string()), "{text}");
-        let _served = real.serve(address).await;
+        let _site = real.serve(address).await;
         let mut last = String::new();
         for _ in 0..100 {
             let result = web.call("work", json!({"again": true})).await;
@@ -163,14 +163,14 @@ async fn a_server_that_was_started_anew_is_used_on() {
 async fn a_server_that_asks_for_authorization_is_told_apart() {
     let real = Real::new(&["work"]);
     *real.refuse.lock().unwrap() = Some(StatusCode::UNAUTHORIZED);
-    let served = real.serve(anywhere()).await;
-    let (server, _) = server(&served);
+    let site = real.serve(anywhere()).await;
+    let (server, _) = at(&site);
     let error = server.load(&Registry::new()).await.unwrap_err();
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("asks for authorization"), "{cause}");
     // The permission ends while it is used, and comes back.
     *real.refuse.lock().unwrap() = None;
-    let web = loaded(&served, false).await;
+    let web = loaded(&site, false).await;
     assert!(!web.call("work", json!({})).await.is_error());
     *real.refuse.lock().unwrap() = Some(StatusCode::UNAUTHORIZED);
     let (code, text) = failed(&web.call("work", json!({})).await);
@@ -183,8 +183,8 @@ async fn a_server_that_asks_for_authorization_is_told_apart() {
 #[tokio::test]
 async fn results_in_events_are_kept_as_they_are_written() {
     let script = Scripted::default();
-    let served = script.serve().await;
-    let web = loaded(&served, false).await;
+    let site = script.serve().await;
+    let web = loaded(&site, false).await;
     let content = r#"[{"type":"hologram","depth":3},7,{"type":"text","text":"x","more":null}]"#;
     script.say(Says::Events(vec![
         "no message".to_owned(),
@@ -205,8 +205,8 @@ async fn results_in_events_are_kept_as_they_are_written() {
 #[tokio::test]
 async fn an_answer_that_cannot_be_read_fails_its_call_alone() {
     let script = Scripted::default();
-    let served = script.serve().await;
-    let web = loaded(&served, false).await;
+    let site = script.serve().await;
+    let web = loaded(&site, false).await;
     let lone =
         r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"\ud800"}]}}"#;
     for says in [
@@ -237,9 +237,9 @@ async fn an_answer_that_cannot_be_read_fails_its_call_alone() {
 #[tokio::test]
 async fn no_header_goes_to_another_server() {
     let (script, other) = (Scripted::default(), Scripted::default());
-    let served = script.serve().await;
+    let site = script.serve().await;
     let elsewhere = other.serve().await;
-    let web = loaded(&served, false).await;
+    let web = loaded(&site, false).await;
     script.say(Says::Redirect(elsewhere.url()));
     assert!(web.call("work", json!({})).await.is_error());
     assert!(other.headers.lock().unwrap().is_empty());

@@ -83,6 +83,8 @@ pub struct Real {
     /// The tools, by name.
     pub tools: Arc<Mutex<Vec<&'static str>>>,
     pub changed: Arc<Notify>,
+    /// Told when a call of the tool `never` was cancelled.
+    pub cancelled: Arc<Notify>,
     pub peer: Arc<Mutex<Option<Peer<RoleServer>>>>,
     /// Every request: its method and its headers.
     pub requests: Arc<Mutex<Vec<(Method, HeaderMap)>>>,
@@ -174,7 +176,7 @@ impl ServerHandler for Real {
         }
         if call.name == "never" {
             context.ct.cancelled().await;
-            self.changed.notify_one();
+            self.cancelled.notify_one();
         }
         let text = serde_json::to_string(&call.arguments).unwrap();
         Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
@@ -267,10 +269,12 @@ async fn scripted(
     match says {
         Says::Json(text) => ([("content-type", "application/json")], whole(text)).into_response(),
         Says::Events(data) => {
-            let events: String = data
-                .into_iter()
-                .map(|data| format!("event: message\ndata: {}\n\n", whole(data)))
-                .collect();
+            let mut events = String::new();
+            for data in data {
+                events.push_str("event: message\ndata: ");
+                events.push_str(&whole(data));
+                events.push_str("\n\n");
+            }
             ([("content-type", "text/event-stream")], Body::from(events)).into_response()
         }
         Says::Status(status) => status.into_response(),

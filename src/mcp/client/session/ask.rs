@@ -71,9 +71,10 @@ fn refused(error: &ServiceError) -> Refused {
         }
         ServiceError::TransportSend(error) => {
             let (is_answer, what) = unsent(error);
-            match is_answer {
-                true => Refused::Malformed(what),
-                false => Refused::Closed(what),
+            if is_answer {
+                Refused::Malformed(what)
+            } else {
+                Refused::Closed(what)
             }
         }
         other => Refused::Malformed(printable(&other.to_string(), SHOWN)),

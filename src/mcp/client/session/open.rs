@@ -12,6 +12,7 @@ use rmcp::transport::Transport;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::ask::{unsent, whole};
 use super::handler::Handler;
@@ -86,7 +87,8 @@ where
             lifecycle,
             CancellationToken::new(),
         );
-        timeout_at(deadline, serving).await
+        let span = tracing::info_span!("mcp", server = options.server);
+        timeout_at(deadline, serving.instrument(span)).await
     };
     let error = match introduced {
         Ok(Ok(service)) => return Ok(keep(service, gone, stop, options)),
