@@ -114,6 +114,21 @@ async fn structured_content_is_held_to_the_advertised_schema() {
     );
 }
 
+/// A `null` that was sent is a value; one that was not is missing.
+#[tokio::test]
+async fn structured_null_is_told_apart_from_nothing() {
+    let answered = |answer: Value| async move {
+        let mut advertised = definition("raw");
+        advertised["outputSchema"] = json!({"type": ["object", "null"]});
+        run(parsed(advertised).into_tool(ToolOptions::new(), Fake::answering(answer))).await
+    };
+    let null = json!({"content": [], "structuredContent": null});
+    let sent = answered(null.clone()).await;
+    assert_eq!(sent.value(), Some(&null), "{}", sent.text());
+    let missing = answered(json!({"content": []})).await;
+    assert_eq!(missing.code(), Some(codes::INVALID_TOOL_OUTPUT));
+}
+
 /// References of an advertised schema lead to where they led before.
 #[tokio::test]
 async fn references_of_an_advertised_schema_keep_their_meaning() {
@@ -247,8 +262,8 @@ async fn links_are_told_and_unknown_blocks_named() {
         seen(json!([{"type": "video"}])).await,
         ["[unsupported MCP content type: video]"]
     );
-    let line = "[unsupported MCP content block: expected an object]";
-    assert_eq!(seen(json!([1, "x", null])).await, [[line; 3].join("\n")]);
+    let odd = "[unsupported MCP content block: expected an object]";
+    assert_eq!(seen(json!([1, "x", null])).await, [[odd; 3].join("\n")]);
 }
 
 #[tokio::test]
@@ -330,6 +345,26 @@ async fn native_content_is_the_servers_own() {
     let none = Fake::answering(json!({"content": []}));
     let result = run(parsed(definition("raw")).into_tool(options, none)).await;
     assert_eq!(result.content(), []);
+}
+
+#[tokio::test]
+async fn embedded_texts_are_read_where_the_host_says_so() {
+    let blocks = json!([
+        {"type": "text", "text": "a"},
+        {"type": "resource", "resource": {"uri": "demo://1", "text": "the file"}},
+        {"type": "resource", "resource": {"uri": "demo://2", "blob": "AAAA"}},
+    ]);
+    let options = ToolOptions::new().show_resources();
+    for is_error in [false, true] {
+        let answer = json!({"content": blocks, "isError": is_error});
+        let tool = parsed(definition("raw")).into_tool(options.clone(), Fake::answering(answer));
+        let text = run(tool).await.text();
+        let (_, seen) = text.split_once("a\n").unwrap();
+        assert!(
+            seen.starts_with("the file\n[embedded resource unsupported"),
+            "{seen}"
+        );
+    }
 }
 
 #[tokio::test]

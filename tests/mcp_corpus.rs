@@ -7,10 +7,10 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use serde_json::{Value, json};
 use support::{Fake, alone, definition, parsed, request, run};
+use tokio::time::Instant;
 use toolfall::mcp::tool::{CallFailure, McpTool, ToolOptions};
 use toolfall::spill::{LocalSpillStore, SpillConfig, SpillPolicy, SpillSlot};
 use toolfall::{CallView, Pipeline, Registry, ToolDef, ToolResult, codes};
@@ -212,9 +212,10 @@ fn right(id: &str) -> Right {
     use Right::{Connection, Failure, Success};
     match id {
         "res-001" => Success("hi"),
-        "res-004" | "res-005" => Failure(codes::INVALID_TOOL_OUTPUT, "value.structuredContent"),
+        "res-004" | "res-005" | "res-009" => {
+            Failure(codes::INVALID_TOOL_OUTPUT, "value.structuredContent")
+        }
         "res-006" | "res-007" => Failure("MCP_TOOL_ERROR", "no such city"),
-        "res-009" => Failure(codes::INVALID_TOOL_OUTPUT, "value.structuredContent"),
         "res-011" => Success("returned no model-visible content"),
         // A reply of an older server with neither field is a success.
         "res-013" => Success("(no output)"),

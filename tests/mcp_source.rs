@@ -19,7 +19,7 @@ use toolfall::{
 };
 
 fn native(name: &'static str) -> ToolDef {
-    let body = |_: Arguments, _: ToolContext| async { Ok::<_, BoxError>("native".to_owned()) };
+    let body = |_: Arguments, _: ToolContext| async { Ok::<_, BoxError>(json!("native")) };
     raw_tool(name, "", json!({"type": "object"}), body)
 }
 
@@ -423,7 +423,7 @@ async fn a_server_that_cannot_be_reached_fails_the_strict_alone() {
                 "mcp-client(srv): initial connection or tool synchronization failed: \
                  the MCP server did not introduce itself"
             ));
-            assert!(events.has("not today"));
+            assert!(events.has("not today"), "{:?}", events.all());
             assert!(matches!(
                 source.state(),
                 ServerState::BackingOff { attempt: 1, .. }
@@ -531,7 +531,7 @@ async fn a_definition_that_changes_in_silence_is_told() {
     let pipeline = Pipeline::builder(world.registry.clone())
         .pre_decision(definitions.refuse_changed())
         .build();
-    let call = |name: &str| CallRequest::new("1", name, "{}", Default::default());
+    let call = |name: &'static str| CallRequest::new("1", name, "{}", Default::default());
     let refused = pipeline.run(call("mcp__srv__work")).await;
     assert!(
         refused.text().contains("changed since it was accepted"),

@@ -146,6 +146,15 @@ impl Peer {
         let _ = self.write.shutdown().await;
     }
 
+    /// Dies, as a process does.
+    pub fn die(&mut self) {
+        let (dead, _) = tokio::io::duplex(1);
+        let (read, write) = tokio::io::split(dead);
+        self.lines = BufReader::new(read).lines();
+        self.write = write;
+        self.over = None;
+    }
+
     /// Ready when it is made to go.
     pub async fn stopped(&self) {
         self.stopped.cancelled().await;
@@ -231,7 +240,7 @@ impl World {
             .pre_decision(|_: &toolfall::CallView| Decision::Allow)
             .build();
         let cancel = CancellationToken::new();
-        let request = CallRequest::new("1", name, arguments.to_string(), cancel.clone());
+        let request = CallRequest::new("1", name.to_owned(), arguments.to_string(), cancel.clone());
         let running = tokio::spawn(async move { pipeline.run(request).await });
         Call { cancel, running }
     }
@@ -262,8 +271,10 @@ impl Call {
 
 /// The code of a failed result, and its text.
 pub fn failed(result: &ToolResult) -> (String, String) {
-    let error = result
-        .error()
-        .unwrap_or_else(|| panic!("expected a failure, found {:?}", result.text()));
-    (error.code().unwrap_or_default().to_owned(), result.text())
+    assert!(
+        result.is_error(),
+        "expected a failure, found {:?}",
+        result.text()
+    );
+    (result.code().unwrap_or_default().to_owned(), result.text())
 }

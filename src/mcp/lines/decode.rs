@@ -58,11 +58,18 @@ pub(super) fn line<R: LineRole>(sent: &mut R::Sent, line: &[u8]) -> Option<Decod
     Some(match serde_json::from_slice::<Envelope<'_>>(line) {
         Ok(envelope) => message(sent, line, &envelope),
         Err(error) => unread(&Scan::of(line), || {
-            let shown = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]);
-            let shown = printable(&shown, SHOWN);
-            format!("expected a JSON-RPC message, found {shown:?} ({error})")
+            format!(
+                "expected a JSON-RPC message, found {} ({error})",
+                shown(line)
+            )
         }),
     })
+}
+
+/// The beginning of a line, for people.
+fn shown(line: &[u8]) -> String {
+    let begin = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]);
+    printable(&begin, SHOWN)
 }
 
 pub(super) fn too_long<R: LineRole>(scan: &Scan, longest: usize) -> Decoded<R> {
@@ -100,7 +107,7 @@ fn message<R: LineRole>(sent: &mut R::Sent, line: &[u8], envelope: &Envelope<'_>
         return match (id, &envelope.method) {
             (Some(id), Some(_)) => Decoded::Asked(id.ok(), ErrorCode::INVALID_REQUEST, what),
             (Some(Ok(id)), None) => Decoded::Answered(id, what),
-            _ => Decoded::Garbage(what),
+            _ => Decoded::Garbage(format!("{what}, found {}", shown(line))),
         };
     }
     if let Some(method) = &envelope.method {
@@ -110,9 +117,8 @@ fn message<R: LineRole>(sent: &mut R::Sent, line: &[u8], envelope: &Envelope<'_>
             None => notification(line, method),
         };
     }
-    let id = match id {
-        Some(Ok(id)) => id,
-        None | Some(Err(_)) => return without_id(envelope.error),
+    let Some(Ok(id)) = id else {
+        return without_id(envelope.error);
     };
     if let Some(error) = envelope.error {
         return match serde_json::from_str::<ErrorData>(error.get()) {

@@ -7,11 +7,19 @@ use crate::{ContentBlock, DecidedBy, ToolResult};
 
 /// Where a failure's code stands in the `_meta` of a result.
 const CODE: &str = "toolfall/code";
+/// The code of what a server's tool itself calls a failure.
+const TOOL_ERROR: &str = "MCP_TOOL_ERROR";
 
 /// The result of a call. `structured` says whether values are told at all.
 pub(super) fn of(result: &ToolResult, structured: bool) -> CallToolResult {
     if result.is_error() {
-        let mut answer = CallToolResult::error(blocks(result.content()));
+        let mut content = blocks(result.content());
+        if result.code() == Some(TOOL_ERROR) {
+            // The server's own words, which need no word before them where
+            // the failure is told beside them.
+            own_words(&mut content);
+        }
+        let mut answer = CallToolResult::error(content);
         if answer.content.is_empty() {
             let message = result.message().unwrap_or("the tool call failed");
             answer
@@ -34,6 +42,14 @@ pub(super) fn of(result: &ToolResult, structured: bool) -> CallToolResult {
     // Older clients take nothing but objects.
     answer.structured_content = value.filter(|it| structured && it.is_object()).cloned();
     answer
+}
+
+fn own_words(content: &mut [Block]) {
+    if let Some(Block::Text(first)) = content.first_mut()
+        && let Some(own) = first.text.strip_prefix("Error: ")
+    {
+        first.text = own.to_owned();
+    }
 }
 
 /// Says why nobody at the client was asked, of a call that was refused for it.

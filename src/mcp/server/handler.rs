@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, ErrorData, Implementation,
     InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig, SubscriptionFilter,
+    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -152,6 +152,13 @@ impl ServerHandler for Handler {
             self.shared.limits.page,
             self.shared.structured,
         )
+    }
+
+    /// For headers that repeat arguments: a hidden tool has none.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let def = self.shared.served().registry.get(name, None)?;
+        let schema = def.parameters().as_object()?.clone();
+        Some(Tool::new(name.to_owned(), "", schema))
     }
 
     async fn call_tool(

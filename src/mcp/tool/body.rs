@@ -43,9 +43,10 @@ impl McpTool {
         let name = name.to_owned();
         let description = self.description().to_owned();
         let (parameters, output) = (self.parameters.clone(), self.output.clone());
+        // It compiled when the definition was read.
+        let judged = options.images.as_ref();
         let remote = Arc::new(Remote {
-            // It compiled when the definition was read.
-            output: Schema::compile(&output).ok(),
+            output: judged.and_then(|_| Schema::compile(&output).ok()),
             tool: self,
             options,
             caller: Box::new(caller),
@@ -65,6 +66,7 @@ impl McpTool {
 struct Remote {
     tool: McpTool,
     options: ToolOptions,
+    /// The schema of the value, where images may have to be kept.
     output: Option<Schema>,
     caller: Box<dyn Caller>,
 }
@@ -81,7 +83,8 @@ impl Remote {
         }
         let value = answer.value;
         if answer.is_error {
-            let text = content::project_text(self.tool.raw_name(), &value);
+            let text =
+                content::project_text(self.tool.raw_name(), &value, self.options.shows_resources);
             return Err(Failed::Tool(text));
         }
         let prepared = self.prepare(&value, ctx.call(), ctx.cancellation()).await;
@@ -158,6 +161,11 @@ impl Remote {
         let prepared = prepared.filter(|it| it.fingerprint == fingerprint(value));
         let none = ImagesShown::None(NOT_ADMITTED.to_owned());
         let images = prepared.as_ref().map_or(&none, |it| &it.images);
-        content::project(self.tool.raw_name(), value, images)
+        content::project(
+            self.tool.raw_name(),
+            value,
+            images,
+            self.options.shows_resources,
+        )
     }
 }

@@ -11,13 +11,21 @@ const LABEL: usize = 120;
 
 /// The blocks of `value` for a model: adjacent texts become one, whatever has
 /// no place in a model's context becomes a line that says what it was.
-pub(super) fn project(raw_name: &str, value: &Value, images: &ImagesShown) -> Vec<ContentBlock> {
+///
+/// Embedded texts are read where `shows_resources` says so.
+pub(super) fn project(
+    raw_name: &str,
+    value: &Value,
+    images: &ImagesShown,
+    shows_resources: bool,
+) -> Vec<ContentBlock> {
     let mut blocks = Vec::new();
     let mut lines: Vec<String> = Vec::new();
     let mut place = 0;
     for block in content_of(value) {
         if !is_image(block) {
-            lines.extend(line(block));
+            let text = embedded_text(block).filter(|_| shows_resources);
+            lines.extend(text.map(str::to_owned).or_else(|| line(block)));
             continue;
         }
         let reason = match images {
@@ -46,9 +54,9 @@ pub(super) fn project(raw_name: &str, value: &Value, images: &ImagesShown) -> Ve
 }
 
 /// As [`project`], as one text: for failures.
-pub(super) fn project_text(raw_name: &str, value: &Value) -> String {
+pub(super) fn project_text(raw_name: &str, value: &Value, shows_resources: bool) -> String {
     let reason = super::images::NOT_ADMITTED.to_owned();
-    let blocks = project(raw_name, value, &ImagesShown::None(reason));
+    let blocks = project(raw_name, value, &ImagesShown::None(reason), shows_resources);
     let texts: Vec<&str> = blocks.iter().filter_map(ContentBlock::as_text).collect();
     texts.join("\n")
 }
@@ -116,6 +124,16 @@ fn line(block: &Value) -> Option<String> {
             format!("[unsupported MCP content type: {kind}]")
         }
     })
+}
+
+/// The text of a resource that stands in an answer.
+fn embedded_text(block: &Value) -> Option<&str> {
+    let is_resource = block.get("type")? == "resource";
+    block
+        .get("resource")?
+        .get("text")?
+        .as_str()
+        .filter(|_| is_resource)
 }
 
 fn unavailable(block: &Value, reason: &str) -> String {

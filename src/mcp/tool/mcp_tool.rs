@@ -56,7 +56,8 @@ pub struct McpTool {
 impl McpTool {
     /// Reads one tool of the listing of `server`. What is written there is a
     /// stranger's: nothing is taken for granted of it, and however deep or
-    /// large it is, reading it takes little time and no stack.
+    /// large it is, reading it takes little time and no stack. Its schemas are
+    /// compiled, which may take some milliseconds.
     ///
     /// # Errors
     ///

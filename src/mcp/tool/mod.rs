@@ -20,7 +20,7 @@
 //!         assert_eq!(call.name, "get-sum");
 //!         let number = |name: &str| call.arguments[name].as_i64().unwrap_or_default();
 //!         let text = (number("a") + number("b")).to_string();
-//!         Box::pin(async { Ok(json!({"content": [{"type": "text", "text": text}]})) })
+//!         Box::pin(async move { Ok(json!({"content": [{"type": "text", "text": text}]})) })
 //!     }
 //! }
 //!
@@ -64,7 +64,8 @@
 //! | audio, embedded resource, unknown kinds | a line that says that there was one |
 //! | none | the structured content as JSON; else a line that says so |
 //!
-//! With [`ToolOptions::native_content`] blocks stay apart and what they are.
+//! With [`ToolOptions::show_resources`] a model reads embedded texts; with
+//! [`ToolOptions::native_content`] blocks stay apart and what they are.
 //! An older server's `toolResult` is shown as text. What comes as `_meta` is
 //! for programs: [`AnswerMeta`].
 //!

@@ -24,6 +24,7 @@ pub struct ToolOptions {
     pub(super) trusts_hints: bool,
     pub(super) is_native: bool,
     pub(super) keeps_names: bool,
+    pub(super) shows_resources: bool,
     pub(super) images: Option<Arc<dyn Images>>,
 }
 
@@ -35,6 +36,7 @@ impl ToolOptions {
             trusts_hints: false,
             is_native: false,
             keeps_names: false,
+            shows_resources: false,
             images: None,
         }
     }
@@ -74,6 +76,13 @@ impl ToolOptions {
         self
     }
 
+    /// Lets models read resources that stand in an answer as text: a file's
+    /// contents, for instance. Those of other kinds are told of, as ever.
+    pub fn show_resources(mut self) -> Self {
+        self.shows_resources = true;
+        self
+    }
+
     /// Lets models see images, through a store that keeps them.
     pub fn images(mut self, images: Arc<dyn Images>) -> Self {
         self.images = Some(images);
@@ -94,6 +103,7 @@ impl fmt::Debug for ToolOptions {
             .field("trusts_hints", &self.trusts_hints)
             .field("is_native", &self.is_native)
             .field("keeps_names", &self.keeps_names)
+            .field("shows_resources", &self.shows_resources)
             .field("images", &self.images.is_some())
             .finish()
     }

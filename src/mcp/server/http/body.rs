@@ -45,7 +45,9 @@ struct Params<'a> {
     arguments: Option<&'a RawValue>,
 }
 
-pub(super) fn check(body: &[u8]) -> Checked {
+/// Looks at `body`. With `keeps`, arguments that can be read stay where they
+/// are, for the protocol to compare with headers.
+pub(super) fn check(body: &[u8], keeps: bool) -> Checked {
     let start = body.trim_ascii_start();
     if start.first() == Some(&b'[') {
         return Checked::Batch;
@@ -67,6 +69,7 @@ pub(super) fn check(body: &[u8]) -> Checked {
         .ok()
         .and_then(|params| params.arguments);
     let (arguments, rest) = match written {
+        Some(written) if keeps && is_plain(written.get()) => (raw_arguments(body), body.to_vec()),
         Some(written) => (raw_arguments(body), without(body, written.get())),
         None => (None, body.to_vec()),
     };
@@ -75,6 +78,11 @@ pub(super) fn check(body: &[u8]) -> Checked {
         arguments,
         rest,
     }
+}
+
+/// Whether the protocol can read arguments, however much it loses.
+fn is_plain(arguments: &str) -> bool {
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments).is_ok()
 }
 
 /// `body` with `{}` in the place of `part`, which is a part of it.
