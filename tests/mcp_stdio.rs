@@ -8,11 +8,12 @@ mod peer;
 mod processes;
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use peer::{Events, failed};
 use processes::{alive, marker, until};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolfall::mcp::client::{McpServer, McpSource, Reconnect, Stdio};
 use toolfall::{CallRequest, CallView, Decision, Pipeline, Registry, ToolResult};
@@ -216,14 +217,12 @@ fn the_end_of_the_runtime_leaves_nobody() {
         server
     });
     drop(runtime);
-    for _ in 0..200 {
-        if alive(&mark) == 0 {
-            drop(server);
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("{} processes are left", alive(&mark));
+    let after = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    after.block_on(until("everybody is gone", || alive(&mark) == 0));
+    drop(server);
 }
 
 #[tokio::test]
@@ -262,9 +261,9 @@ async fn a_pipe_that_somebody_else_holds_is_no_connection() {
 #[tokio::test]
 async fn what_a_program_prints_is_told_line_by_line() {
     let heard = Arc::new(Mutex::new(Vec::new()));
-    let hears = heard.clone();
+    let kept = heard.clone();
     let program = program(&marker("mcp-print"), &[])
-        .on_stderr(move |line| hears.lock().unwrap().push(line.to_owned()));
+        .on_stderr(move |line| kept.lock().unwrap().push(line.to_owned()));
     let server = loaded(program).await;
     assert!(!server.call("print").await.is_error());
     assert!(

@@ -117,9 +117,8 @@ fn message<R: LineRole>(sent: &mut R::Sent, line: &[u8], envelope: &Envelope<'_>
             None => notification(line, method),
         };
     }
-    let id = match id {
-        Some(Ok(id)) => id,
-        None | Some(Err(_)) => return without_id(envelope.error),
+    let Some(Ok(id)) = id else {
+        return without_id(envelope.error);
     };
     if let Some(error) = envelope.error {
         return match serde_json::from_str::<ErrorData>(error.get()) {

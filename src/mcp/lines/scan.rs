@@ -12,8 +12,7 @@ const NAME: usize = 16;
 #[derive(Default)]
 pub(super) struct Scan {
     depth: usize,
-    in_string: bool,
-    escaped: bool,
+    text: Text,
     /// What the string or value under way is, directly in the object.
     place: Place,
     name: Vec<u8>,
@@ -22,6 +21,15 @@ pub(super) struct Scan {
     id_whole: bool,
     pub(super) method: bool,
     pub(super) answer: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Text {
+    #[default]
+    Outside,
+    Inside,
+    /// Behind a backslash.
+    Escaped,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -54,15 +62,16 @@ impl Scan {
     }
 
     fn take(&mut self, byte: u8) {
-        if self.in_string {
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' => self.escaped = true,
-                b'"' => self.in_string = false,
-                _ => {}
-            }
+        if self.text != Text::Outside {
+            self.text = match (self.text, byte) {
+                (Text::Inside, b'\\') => Text::Escaped,
+                (Text::Inside, b'"') => Text::Outside,
+                _ => Text::Inside,
+            };
             match self.place {
-                Place::Name if self.in_string && self.name.len() < NAME => self.name.push(byte),
+                Place::Name if self.text != Text::Outside && self.name.len() < NAME => {
+                    self.name.push(byte);
+                }
                 Place::Id if self.id.len() < ID => self.id.push(byte),
                 _ => {}
             }
@@ -76,7 +85,7 @@ impl Scan {
             }
         }
         match byte {
-            b'"' => self.in_string = true,
+            b'"' => self.text = Text::Inside,
             b'{' | b'[' => {
                 self.depth += 1;
                 if self.depth == 1 {

@@ -7,6 +7,8 @@ use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientRequest, RequestId, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
+use rmcp::transport::DynamicTransportError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde_json::Value;
 use toolfall_layers::printable;
 
@@ -67,8 +69,42 @@ fn refused(error: &ServiceError) -> Refused {
         ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
             Refused::Closed("it was lost before the answer came".to_owned())
         }
-        ServiceError::TransportSend(error) => Refused::Closed(whole(error)),
+        ServiceError::TransportSend(error) => {
+            let (is_answer, what) = unsent(error);
+            if is_answer {
+                Refused::Malformed(what)
+            } else {
+                Refused::Closed(what)
+            }
+        }
         other => Refused::Malformed(printable(&other.to_string(), SHOWN)),
+    }
+}
+
+/// What went wrong with a message, in one line without the server's address,
+/// which may hold secrets; and whether there was an answer, if none to use.
+pub(super) fn unsent(error: &DynamicTransportError) -> (bool, String) {
+    type Http = StreamableHttpError<reqwest::Error>;
+
+    let error: &(dyn std::error::Error + 'static) = &*error.error;
+    match error.downcast_ref::<Http>() {
+        Some(Http::AuthRequired(_) | Http::InsufficientScope(_)) => {
+            (false, "the server asks for authorization".to_owned())
+        }
+        Some(Http::Client(error)) => {
+            let cause = std::error::Error::source(error);
+            let cause = cause.map_or_else(|| "no more is known".to_owned(), whole);
+            let status = error.status().map(|status| format!("HTTP {status}, "));
+            let status = status.unwrap_or_default();
+            (false, format!("the request failed: {status}{cause}"))
+        }
+        Some(
+            error @ (Http::UnexpectedServerResponse(_)
+            | Http::UnexpectedContentType(_)
+            | Http::ResponseBodyTooLarge { .. }
+            | Http::Deserialize(_)),
+        ) => (true, whole(error)),
+        _ => (false, whole(error)),
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) enum SessionEvent {
 /// How a connection is made.
 #[derive(Clone)]
 pub(super) struct SessionOptions {
-    /// The server's name, for logs.
+    /// The server's name, in all that is traced.
     pub(super) server: String,
     /// How long the connection may take until the server has introduced
     /// itself.

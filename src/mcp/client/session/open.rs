@@ -12,8 +12,9 @@ use rmcp::transport::Transport;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
-use super::ask::whole;
+use super::ask::{unsent, whole};
 use super::handler::Handler;
 use super::owner::{Kept, own};
 use super::watch::Watched;
@@ -86,7 +87,8 @@ where
             lifecycle,
             CancellationToken::new(),
         );
-        timeout_at(deadline, serving).await
+        let span = tracing::info_span!("mcp", server = options.server);
+        timeout_at(deadline, serving.instrument(span)).await
     };
     let error = match introduced {
         Ok(Ok(service)) => return Ok(keep(service, gone, stop, options)),
@@ -159,5 +161,8 @@ fn failed(error: &ClientInitializeError) -> ConnectError {
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => fallback,
         other => other,
     };
-    ConnectError::new(message).because(whole(cause))
+    ConnectError::new(message).because(match cause {
+        ClientInitializeError::TransportError { error, .. } => unsent(error).1,
+        other => whole(other),
+    })
 }

@@ -99,7 +99,7 @@ async fn listen(peer: Peer<RoleClient>, events: Events) {
             again = true;
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 fn asks(peer: &Peer<RoleClient>) -> bool {
