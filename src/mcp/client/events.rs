@@ -123,7 +123,7 @@ pub enum EventKind {
     Garbage {
         /// What it was, and why it is none.
         what: String,
-        /// The how manyeth it is of this connection.
+        /// Which one of this connection it is; the first is 1.
         count: u64,
     },
     /// The server was disposed, but may not be gone.
