@@ -9,6 +9,8 @@ use super::reserved::is_reserved;
 use super::{
     AssembleError, PresentError, Presentation, Registration, Registry, Section, ToolSchema,
 };
+#[cfg(feature = "mcp-server")]
+use crate::tool::ToolEntry;
 
 /// What a model is told: its tools, and what the transport adds.
 type Told = (Vec<ToolSchema>, Vec<Section>);
@@ -105,5 +107,21 @@ impl Registry {
         let entry = transport.entry();
         visible.push(&entry.def);
         Ok((visible.into_iter().map(ToolSchema::of).collect(), sections))
+    }
+
+    /// The tools that a model in `scope` may call by name, sorted by name.
+    #[cfg(feature = "mcp-server")]
+    pub(crate) fn callable(&self, scope: Option<&Scope>) -> Vec<Arc<ToolEntry>> {
+        let tools = self.0.tools.load();
+        let mut callable: Vec<Arc<ToolEntry>> = Vec::new();
+        let presentation = tools.presentation(scope);
+        if presentation != Presentation::Code {
+            callable.extend(tools.visible(scope).into_iter().cloned());
+        }
+        if presentation != Presentation::Native {
+            callable.extend(tools.transport().map(|attached| attached.transport.entry()));
+        }
+        callable.sort_by(|a, b| a.def.name().cmp(b.def.name()));
+        callable
     }
 }

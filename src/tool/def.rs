@@ -134,6 +134,12 @@ impl ToolDef {
         self.output.as_ref()
     }
 
+    /// Whether it is dangerous, edits, and may be repeated.
+    #[cfg(feature = "mcp-server")]
+    pub(crate) fn hints(&self) -> (bool, bool, bool) {
+        (self.dangerous, self.edits, self.repeatable)
+    }
+
     pub(crate) fn declared_budget(&self) -> Option<Duration> {
         self.budget
     }

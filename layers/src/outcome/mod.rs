@@ -244,7 +244,9 @@ impl ToolOutcome {
     /// Replaces the content outside the guard stage, where the rendering has
     /// been judged already.
     pub(crate) fn showing(mut self, content: Vec<ContentBlock>) -> Self {
-        Arc::make_mut(&mut self.0).content = content;
+        let parts = Arc::make_mut(&mut self.0);
+        parts.content = content;
+        parts.rendered_for = None;
         self
     }
 

@@ -64,6 +64,14 @@ impl ToolResult {
         &self.parts.content
     }
 
+    /// Whether the content is what the tool made of the value, untouched.
+    ///
+    /// If it is not, somebody decided that the model is to see something
+    /// else: whoever passes results on to a model must not send it the value.
+    pub fn shows_value(&self) -> bool {
+        self.parts.value.is_some() && self.parts.rendered_for.is_some()
+    }
+
     /// The content's text blocks, joined by newlines.
     pub fn text(&self) -> String {
         super::joined_text(&self.parts.content)
