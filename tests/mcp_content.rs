@@ -114,6 +114,21 @@ async fn structured_content_is_held_to_the_advertised_schema() {
     );
 }
 
+/// A `null` that was sent is a value; one that was not is missing.
+#[tokio::test]
+async fn structured_null_is_told_apart_from_nothing() {
+    let answered = |answer: Value| async move {
+        let mut advertised = definition("raw");
+        advertised["outputSchema"] = json!({"type": ["object", "null"]});
+        run(parsed(advertised).into_tool(ToolOptions::new(), Fake::answering(answer))).await
+    };
+    let null = json!({"content": [], "structuredContent": null});
+    let sent = answered(null.clone()).await;
+    assert_eq!(sent.value(), Some(&null), "{}", sent.text());
+    let missing = answered(json!({"content": []})).await;
+    assert_eq!(missing.code(), Some(codes::INVALID_TOOL_OUTPUT));
+}
+
 /// References of an advertised schema lead to where they led before.
 #[tokio::test]
 async fn references_of_an_advertised_schema_keep_their_meaning() {

@@ -216,16 +216,36 @@ fn what_is_no_ledger_is_not_taken_for_an_empty_one() {
 
 #[test]
 fn a_full_ledger_forgets_nothing_and_lets_nothing_new_run() {
-    let definitions = Definitions::new();
-    let many: Vec<_> = (0..=10_000)
-        .map(|at| tool(&format!("t{at}"), |_| {}))
-        .collect();
-    let changes = definitions.observe("srv", &many);
-    assert_eq!(changes[10_000].kind, ChangeKind::LeftOut);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("definitions.json");
+    let known = tool("t0", |_| {});
+    let one = Definitions::new();
+    one.observe("srv", [&known]);
+    one.save(&file).unwrap();
+    let mut written: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let entry = written["servers"]["srv"]["t0"].clone();
+    for at in 1..10_000 {
+        written["servers"]["srv"][format!("t{at}")] = entry.clone();
+    }
+    std::fs::write(&file, written.to_string()).unwrap();
+    let definitions = Definitions::load(&file).unwrap();
+
+    let new = tool("new", |_| {});
+    let changes = kinds(&definitions, &[known.clone(), new]);
+    assert_eq!(changes[0], ("new".to_owned(), ChangeKind::LeftOut));
+    assert_eq!(changes.len(), 10_000, "and the others are gone");
     let policy = definitions.refuse_changed();
     assert_eq!(policy.decide("mcp__srv__t0").strictness(), 0);
-    assert_eq!(policy.decide("mcp__srv__t10000").strictness(), 2);
-    // It is not told as gone when it is gone, and nobody else is.
-    definitions.observe("srv", &many[..1]);
-    assert_eq!(policy.decide("mcp__srv__t10000").strictness(), 0);
+    assert_eq!(policy.decide("mcp__srv__new").strictness(), 2);
+    assert_eq!(
+        kinds(&definitions, &[known]),
+        [],
+        "nobody told of it as known"
+    );
+    assert_eq!(policy.decide("mcp__srv__new").strictness(), 0);
+
+    written["servers"]["srv"]["t10000"] = entry;
+    std::fs::write(&file, written.to_string()).unwrap();
+    let error = Definitions::load(&file).unwrap_err();
+    assert!(error.to_string().contains("at most 10000 tools"), "{error}");
 }

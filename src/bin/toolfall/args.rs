@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Show(Show),
     /// Print the tools as TypeScript or Python, as who writes programs is told of them.
     Sdk(Sdk),
+    /// Turn an MCP client's server configuration into a toolfall.toml.
+    Import(Import),
     /// Print the JSON Schema of toolfall.toml, for editors and other checks.
     ConfigSchema,
     /// Run one program for another process, over standard input and output.
@@ -177,6 +179,31 @@ pub(crate) struct Sdk {
     /// Print the declarations alone, as a source file.
     #[arg(long)]
     pub(crate) declarations: bool,
+}
+
+/// Arguments of `toolfall import`.
+#[derive(Debug, Parser)]
+#[command(after_help = "\
+PATH is the file in which an MCP client keeps its servers: \"mcpServers\" of Claude Desktop, Claude \
+Code, Cursor, Windsurf, Cline and Gemini CLI, \"servers\" of .vscode/mcp.json, \"context_servers\" \
+of Zed. Comments in it are fine. It is not changed, and nothing is started.
+
+What cannot be taken over is told on standard error, and so are the lines that put toolfall into \
+the client's file; with --output those go to standard output.
+
+Exit status: 0 when the configuration was written, 1 when it could not be, 2 on bad input.")]
+pub(crate) struct Import {
+    /// The client's configuration.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
+
+    /// Write the configuration there [default: standard output].
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Overwrite FILE if it is there.
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
 }
 
 /// The language of programs.

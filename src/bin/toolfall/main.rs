@@ -16,6 +16,7 @@ mod args;
 mod check;
 mod config;
 mod error;
+mod import;
 mod input;
 mod interrupt;
 mod prompt;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::check(&args),
         Command::Show(args) => show::show(&args),
         Command::Sdk(args) => sdk::sdk(&args),
+        Command::Import(args) => import::import(&args),
         Command::ConfigSchema => config_schema(),
         #[cfg(target_os = "linux")]
         Command::CodeWorker => toolfall::code::quickjs::serve(),

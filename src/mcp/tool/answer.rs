@@ -48,8 +48,9 @@ impl Answer {
         let Value::Object(mut raw) = raw else {
             return Err(malformed("expected an object as the result".to_owned()));
         };
+        // Here `null` is a value, and not the same as nothing.
+        let structured = raw.remove("structuredContent");
         let mut taken = |name: &str| raw.remove(name).filter(|value| !value.is_null());
-        let structured = taken("structuredContent");
         let content = match (taken("content"), taken("toolResult"), taken("task")) {
             (Some(content @ Value::Array(_)), ..) => content,
             (Some(_), ..) => {

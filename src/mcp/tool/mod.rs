@@ -20,7 +20,7 @@
 //!         assert_eq!(call.name, "get-sum");
 //!         let number = |name: &str| call.arguments[name].as_i64().unwrap_or_default();
 //!         let text = (number("a") + number("b")).to_string();
-//!         Box::pin(async { Ok(json!({"content": [{"type": "text", "text": text}]})) })
+//!         Box::pin(async move { Ok(json!({"content": [{"type": "text", "text": text}]})) })
 //!     }
 //! }
 //!

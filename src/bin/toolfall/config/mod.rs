@@ -19,6 +19,7 @@ mod repeat;
 mod schema;
 mod spill;
 mod tools;
+mod variables;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -29,9 +30,10 @@ use serde::Deserialize;
 use toolfall::policy::WrittenRules;
 
 pub(crate) use self::agent::Agent;
-pub(crate) use self::place::Source;
+pub(crate) use self::place::{Source, read_text};
 pub(crate) use self::policy::default_rules;
 pub(crate) use self::schema::schema;
+pub(crate) use self::variables::is_variable;
 use crate::args::Approve;
 use crate::error::Error;
 
