@@ -89,6 +89,13 @@ fn the_quickstart_is_valid_and_an_unknown_key_is_not() {
         ("[[agent]]\nname = \"a\"\nrules = []", "/agent/0"),
         ("[spill]\nmax_text_bytes = 999", "/spill/max_text_bytes"),
         ("[spill]\nmax_block_byte = 1", "/spill"),
+        ("[[mcp]]\nname = \"\"", "/mcp/0/name"),
+        ("[[mcp]]\ncommand = \"a\"", "/mcp/0"),
+        (
+            "[[mcp]]\nname = \"a\"\nreconnect = { attempts = 0 }",
+            "/mcp/0/reconnect/attempts",
+        ),
+        ("[serve]\nport = 1", "/serve"),
         (
             "[[agent]]\nname = \"a\"\npolicy.rules = [{ name = \"a\" }]",
             "/agent/0/policy/rules/0",
@@ -123,16 +130,16 @@ fn the_program_knows_the_keys_of_the_schema_and_no_others() {
                 ),
                 " }]",
             ),
+            "mcp.reconnect" => ("[[mcp]]\nname = \"a\"\nreconnect = { ".to_owned(), " }"),
             "agent.policy" => (format!("{AGENT}[agent.policy]\n"), ""),
             "agent.policy.rules" => (format!("{AGENT}[[agent.policy.rules]]\n"), ""),
             "grants.arguments" => (
                 "[[grants]]\nname = \"a\"\ntool = \"a\"\narguments = [{ ".to_owned(),
                 " }]",
             ),
-            "command" | "replay" | "grants" | "agent" | "permission.presets" | "policy.rules"
-            | "hooks.before" | "hooks.after" | "redaction.tool" | "redaction.pattern" => {
-                (format!("[[{name}]]\n"), "")
-            }
+            "command" | "replay" | "mcp" | "grants" | "agent" | "permission.presets"
+            | "policy.rules" | "hooks.before" | "hooks.after" | "redaction.tool"
+            | "redaction.pattern" => (format!("[[{name}]]\n"), ""),
             name => (format!("[{name}]\n"), ""),
         };
         place.write("toolfall.toml", format!("{before}odd = 1{after}\n"));
@@ -155,7 +162,7 @@ fn the_program_knows_the_keys_of_the_schema_and_no_others() {
             assert!(told.is_some_and(|told| told.len() > 5), "{name:?} {key}");
         }
     }
-    assert!(found.len() >= 21, "{:?}", found.keys());
+    assert!(found.len() >= 24, "{:?}", found.keys());
 }
 
 /// The sections of the document by the table that they are about.
