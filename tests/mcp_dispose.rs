@@ -12,10 +12,11 @@ use futures_util::future::BoxFuture;
 use mcp_peer::{Events, Peer, World, peers, tool};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 use toolfall::mcp::client::{
     ConnectError, Connector, EventKind, LoadError, McpServer, Reconnect, ServerState, Wire,
 };
-use toolfall::{Registry, ToolResult};
+use toolfall::{CallRequest, Pipeline, Registry, ToolResult};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -348,15 +349,15 @@ async fn a_connector_that_panics_is_a_failed_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_listener_that_panics_is_contained_and_the_next_one_hears() {
-    let heard = Arc::new(AtomicUsize::new(0));
-    let hears = heard.clone();
+    let count = Arc::new(AtomicUsize::new(0));
+    let heard = count.clone();
     let mut world = World::with(|server| {
         server
             .on_event(|event| panic!("I do not want to hear {event}"))
             .on_event(move |event| {
                 if matches!(event.kind(), EventKind::Connected { tools: 1 }) {
                     assert_eq!(event.server(), "srv");
-                    hears.fetch_add(1, Ordering::SeqCst);
+                    heard.fetch_add(1, Ordering::SeqCst);
                 }
             })
     })
@@ -364,7 +365,7 @@ async fn a_listener_that_panics_is_contained_and_the_next_one_hears() {
     // Also what is heard where messages are read.
     world.peer.line("no message").await;
     world.still_works().await;
-    assert_eq!(heard.load(Ordering::SeqCst), 1);
+    assert_eq!(count.load(Ordering::SeqCst), 1);
     assert!(
         world.events.has("the server wrote no message"),
         "{:?}",
@@ -448,4 +449,59 @@ async fn calls_after_the_disposal_say_that_nobody_is_there() {
     });
     assert_eq!(result.code(), Some("MCP_CLOSED"));
     assert!(keeps_its_tool.names(None).is_empty());
+}
+
+/// Two threads call while the server says again and again that its tools are
+/// others: no call finds nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn no_call_falls_between_two_listings() {
+    let mut world = World::up().await;
+    let registry = world.registry.clone();
+    let pipeline = Pipeline::builder(registry).build();
+    let over = Arc::new(AtomicUsize::new(0));
+    let callers: Vec<_> = (0..2)
+        .map(|_| {
+            let (pipeline, over) = (pipeline.clone(), over.clone());
+            tokio::spawn(async move {
+                let mut calls = 0;
+                while over.load(Ordering::SeqCst) == 0 {
+                    let cancel = CancellationToken::new();
+                    let call = CallRequest::new("1", "mcp__srv__work", "{}", cancel);
+                    assert_eq!(pipeline.run(call).await.text(), "done");
+                    calls += 1;
+                }
+                calls
+            })
+        })
+        .collect();
+    let changed = "notifications/tools/list_changed";
+    world.peer.notify(changed, json!({})).await;
+    let mut listings = 0;
+    while listings < 20 {
+        let asked = world.peer.next().await.unwrap();
+        if asked["method"] == "tools/list" {
+            listings += 1;
+            let described = json!({"name": "work", "description": listings.to_string(),
+                "inputSchema": {"type": "object"}});
+            world
+                .peer
+                .answer(&asked, json!({"tools": [described]}))
+                .await;
+            world.peer.notify(changed, json!({})).await;
+        } else if asked["method"] == "tools/call" {
+            world.peer.say(&asked, "done").await;
+        }
+    }
+    over.store(1, Ordering::SeqCst);
+    let answering = tokio::spawn(async move {
+        while let Some(asked) = world.peer.next().await {
+            if asked["method"] == "tools/call" {
+                world.peer.say(&asked, "done").await;
+            }
+        }
+    });
+    for caller in callers {
+        assert!(caller.await.unwrap() > 0);
+    }
+    answering.abort();
 }

@@ -145,6 +145,7 @@ async fn a_server_that_was_started_anew_is_used_on() {
         assert!(code.starts_with("MCP_"), "{code}: {text}");
         // The address may hold secrets.
         assert!(!text.contains(&address.to_string()), "{text}");
+        *real.tools.lock().unwrap() = vec!["work", "newer"];
         let _site = real.serve(address).await;
         let mut last = String::new();
         for _ in 0..100 {
@@ -156,6 +157,8 @@ async fn a_server_that_was_started_anew_is_used_on() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         assert_eq!(last, r#"{"again":true}"#, "legacy: {legacy}");
+        web.until("the newer tool", |web| web.source.tools().len() == 2)
+            .await;
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use mcp_peer::{Events, Peer, World, peers, said, tool};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use toolfall::mcp::client::{
     ConfigError, LoadError, McpServer, Reconnect, ServerState, StartError,
 };
@@ -77,7 +78,7 @@ async fn only_qualified_names_are_registered_and_all_coexist() {
     assert_eq!(description("mcp__one__add"), "");
 
     let pipeline = Pipeline::builder(registry.clone()).build();
-    let call = CallRequest::new("1", "search", "{}", Default::default());
+    let call = CallRequest::new("1", "search", "{}", CancellationToken::default());
     assert_eq!(pipeline.run(call).await.text(), "native");
     assert_eq!(sources[0].tools().len(), 3);
     assert_eq!(sources[0].tools()[0].public_name(), "mcp__one__greet");
@@ -158,7 +159,7 @@ async fn a_taken_name_rolls_the_whole_listing_back() {
         });
         assert_eq!(registry.names(None), ["mcp__srv__b"]);
         let pipeline = Pipeline::builder(registry.clone()).build();
-        let call = CallRequest::new("1", "mcp__srv__b", "{}", Default::default());
+        let call = CallRequest::new("1", "mcp__srv__b", "{}", CancellationToken::default());
         assert_eq!(pipeline.run(call).await.text(), "native");
         if strict {
             let Err(LoadError::Start { error, .. }) = loaded else {
@@ -345,7 +346,7 @@ async fn a_name_is_used_once_on_a_registry_until_it_is_disposed() {
 
     // It is released when the old process is gone, not before.
     let dispose = world.source.dispose();
-    let (_, ()) = tokio::join!(dispose, async {
+    let ((), ()) = tokio::join!(dispose, async {
         while world.peer.next().await.is_some() {}
         assert!(matches!(
             again.load(&world.registry).await,
@@ -464,7 +465,7 @@ async fn a_notice_before_the_tools_are_there_leads_to_a_second_listing() {
     assert_eq!(listings, 2);
     assert_eq!(registry.names(None), ["mcp__srv__work"]);
     let pipeline = Pipeline::builder(registry.clone()).build();
-    let call = CallRequest::new("1", "mcp__srv__work", "{}", Default::default());
+    let call = CallRequest::new("1", "mcp__srv__work", "{}", CancellationToken::default());
     assert_eq!(pipeline.run(call).await.text(), "native");
 }
 
@@ -531,7 +532,7 @@ async fn a_definition_that_changes_in_silence_is_told() {
     let pipeline = Pipeline::builder(world.registry.clone())
         .pre_decision(definitions.refuse_changed())
         .build();
-    let call = |name: &'static str| CallRequest::new("1", name, "{}", Default::default());
+    let call = |name: &'static str| CallRequest::new("1", name, "{}", CancellationToken::default());
     let refused = pipeline.run(call("mcp__srv__work")).await;
     assert!(
         refused.text().contains("changed since it was accepted"),
@@ -548,4 +549,53 @@ async fn a_definition_that_changes_in_silence_is_told() {
         world.peer.answer(&asked, said("done")).await;
     });
     assert_eq!(answered.0.text(), "done");
+}
+
+/// conformance: MCP-07
+#[tokio::test(start_paused = true)]
+async fn a_conflict_later_on_keeps_the_last_good_tools() {
+    for strict in [true, false] {
+        let (connector, mut peers) = peers();
+        let events = Events::default();
+        let server = McpServer::over("srv", connector)
+            .unwrap()
+            .on_event(events.hear());
+        let server = if strict { server.strict() } else { server };
+        let registry = Registry::new();
+        registry.register(native("mcp__srv__b")).unwrap().keep();
+        let (source, mut peer) = tokio::join!(server.load(&registry), async {
+            let mut peer = peers.next().await;
+            peer.introduce().await;
+            peer.list(&["a"]).await;
+            peer
+        });
+        let source = source.unwrap();
+        let names = registry.names(None);
+        let changed = "notifications/tools/list_changed";
+        peer.notify(changed, json!({})).await;
+        peer.list(&["b", "c"]).await;
+        settle().await;
+        assert_eq!(registry.names(None), names);
+        assert_eq!(source.tools()[0].raw_name(), "a");
+        assert!(events.has("tool \"mcp__srv__b\" is already registered"));
+        assert!(!events.has("re-synced"));
+        peer.notify(changed, json!({})).await;
+        peer.list(&["c"]).await;
+        settle().await;
+        assert_eq!(registry.names(None), ["mcp__srv__b", "mcp__srv__c"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_writes_nonsense_is_told_of_ever_less() {
+    let mut world = World::up().await;
+    for _ in 0..1000 {
+        world.peer.line("{nonsense").await;
+    }
+    world.still_works().await;
+    let all = world.events.all();
+    let told = all.iter().filter(|event| event.contains("no message"));
+    assert!((16..25).contains(&told.count()), "{all:#?}");
+    assert!(world.events.has("no message (16 so far)"));
+    assert!(!world.events.has("no message (17 so far)"));
 }

@@ -125,12 +125,7 @@ impl Peer {
         let asked = self.expect("server/discover").await;
         self.refuse(&asked, -32601, "Method not found").await;
         let asked = self.expect("initialize").await;
-        let introduced = json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {"tools": {"listChanged": true}},
-            "serverInfo": {"name": "peer", "version": "1"},
-        });
-        self.answer(&asked, introduced).await;
+        self.answer(&asked, introduced()).await;
         self.expect("notifications/initialized").await;
     }
 
@@ -163,6 +158,15 @@ impl Peer {
     pub fn is_stopped(&self) -> bool {
         self.stopped.is_cancelled()
     }
+}
+
+/// The answer to `initialize`.
+pub fn introduced() -> Value {
+    json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"tools": {"listChanged": true}},
+        "serverInfo": {"name": "peer", "version": "1"},
+    })
 }
 
 pub fn tool(name: &str) -> Value {

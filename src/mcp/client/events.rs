@@ -118,10 +118,13 @@ pub enum EventKind {
         /// Whether there was one: its tools stay, and their calls fail.
         was_connected: bool,
     },
-    /// The server wrote something that is no message.
+    /// The server wrote something that is no message. The first 16 of a
+    /// connection are told, and then ever fewer.
     Garbage {
         /// What it was, and why it is none.
         what: String,
+        /// Which one of this connection it is; the first is 1.
+        count: u64,
     },
     /// The server was disposed, but may not be gone.
     ShutdownIncomplete,
@@ -187,7 +190,10 @@ impl fmt::Display for EventKind {
             } => {
                 f.write_str("connection failed and reconnect is disabled; no tools were registered")
             }
-            Self::Garbage { what } => write!(f, "the server wrote no message: {what}"),
+            Self::Garbage { what, count } => {
+                let what = printable(what, ECHO);
+                write!(f, "the server wrote no message ({count} so far): {what}")
+            }
             Self::ShutdownIncomplete => f.write_str("server shutdown may be incomplete"),
             Self::Disposed => f.write_str("disposed"),
         }
@@ -219,7 +225,7 @@ struct Milliseconds(Duration);
 
 impl fmt::Display for Milliseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.subsec_nanos() % 1_000_000 == 0 {
+        if self.0.subsec_nanos().is_multiple_of(1_000_000) {
             write!(f, "{}", self.0.as_millis())
         } else {
             write!(f, "{}", self.0.as_secs_f64() * 1000.0)

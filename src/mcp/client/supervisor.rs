@@ -4,21 +4,23 @@
 //! disposal. So no two connections, listings or changes of the registry ever
 //! overlap, and whatever comes late comes to nobody.
 
+mod attempt;
+mod noted;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use toolfall_layers::Scope;
 
-use super::connector::{ConnectError, Connector, Gone, Wire};
+use super::connector::Gone;
 use super::error::StartError;
 use super::events::{EventKind, Reporter, in_full};
-use super::generation::{Generation, Listing};
+use super::generation::Generation;
 use super::server_config::McpServer;
-use super::session::{Endpoint, Session, SessionEvent, SessionOptions};
+use super::session::Session;
 use super::source::{ServerState, Shared};
 use crate::policy::Contained;
 use crate::registry::Claim;
@@ -26,9 +28,6 @@ use crate::{RegisterError, Registry};
 
 /// So long the end of a server is waited for.
 const END: Duration = Duration::from_secs(5);
-/// So long a listing that was asked for by the server waits after the last
-/// one: a server that answers each listing with a notice is not asked on and on.
-const PAUSE: Duration = Duration::from_millis(50);
 
 type First = oneshot::Sender<Result<(), StartError>>;
 
@@ -54,13 +53,6 @@ enum Left {
     /// There is no connection, but maybe a peer.
     Peer(Option<BoxFuture<'static, ()>>),
     Session(Session),
-}
-
-/// A connection with listed tools.
-struct Up {
-    session: Session,
-    /// Holds one notice at most: many of them are one.
-    changed: Arc<Notify>,
 }
 
 impl Supervisor {
@@ -190,131 +182,6 @@ impl Supervisor {
         std::future::pending().await
     }
 
-    /// Makes a connection and registers its tools.
-    async fn attempt(&mut self) -> Result<Up, StartError> {
-        let changed = Arc::new(Notify::new());
-        let session = self.open(changed.clone()).await?;
-        let up = Up { session, changed };
-        let mut synced = self.sync_while_connected(&up).await;
-        // A notice that came before is about a listing that may be older.
-        if !matches!(synced, Err(StartError::Lost))
-            && up.changed.notified().now_or_never().is_some()
-        {
-            synced = self.sync_while_connected(&up).await;
-        }
-        synced?;
-        self.connections += 1;
-        self.shared.set_state(ServerState::Up {
-            generation: self.connections,
-        });
-        Ok(up)
-    }
-
-    async fn open(&mut self, changed: Arc<Notify>) -> Result<Session, StartError> {
-        let peer = Arc::new(Mutex::new(None));
-        let endpoint = match &self.server.endpoint {
-            Endpoint::Wire(connector) => Endpoint::Wire(Arc::new(Noted {
-                connector: connector.clone(),
-                peer: peer.clone(),
-            })),
-            other @ Endpoint::Http(_) => other.clone(),
-        };
-        let reporter = self.reporter.clone();
-        let mut options = SessionOptions::new(&*self.server.name, move |event| match event {
-            SessionEvent::ToolsChanged => changed.notify_one(),
-            SessionEvent::Garbage(what) => reporter.tell(EventKind::Garbage { what }),
-        });
-        options.connect_timeout = self.server.connect_timeout;
-        options.list_timeout = self.server.connect_timeout;
-        options.legacy = self.server.legacy;
-        options.progress_prolongs = self.server.progress_prolongs;
-        self.overdue = false;
-        self.left = Left::Opening(peer);
-        match Session::open(&endpoint, &options).await {
-            Ok(session) => {
-                self.left = Left::Session(session.clone());
-                Ok(session)
-            }
-            Err(error) => {
-                self.left = Left::Peer(Some(error.gone()));
-                Err(error.into())
-            }
-        }
-    }
-
-    /// Lists again whenever the server says so, until the connection is lost.
-    /// Says whether the server stays; it does not if its scope is gone.
-    async fn stay(&mut self, up: &Up) -> bool {
-        loop {
-            tokio::select! {
-                biased;
-                () = up.session.lost() => return true,
-                () = up.changed.notified() => {}
-            }
-            match self.sync_while_connected(up).await {
-                Ok(tools) => self.tell(EventKind::Resynced { tools }),
-                Err(StartError::Lost) => return true,
-                Err(error) => {
-                    let ends = is_disposed(&error);
-                    let error = in_full(&error);
-                    self.tell(EventKind::SyncFailed { error });
-                    if ends {
-                        return false;
-                    }
-                }
-            }
-            tokio::select! {
-                biased;
-                () = up.session.lost() => return true,
-                () = sleep(PAUSE) => {}
-            }
-        }
-    }
-
-    async fn sync_while_connected(&mut self, up: &Up) -> Result<usize, StartError> {
-        tokio::select! {
-            biased;
-            () = up.session.lost() => Err(StartError::Lost),
-            synced = self.sync(&up.session) => synced,
-        }
-    }
-
-    /// Makes the registered tools those that the server lists now; says how
-    /// many there are. An error changes none of them.
-    ///
-    /// Cancel safe: the tools change in one step, after the last wait.
-    async fn sync(&mut self, session: &Session) -> Result<usize, StartError> {
-        let definitions = session.list_tools().await?;
-        let mut listing = Listing::read(&self.server.name, definitions).await?;
-        let options = self.server.options();
-        let entries = listing.compile(&options, &self.shared).await;
-        if self.shared.set_quarantined(&listing.quarantined) {
-            self.tell(EventKind::Quarantined(listing.quarantined));
-        }
-        if let Some(definitions) = &self.server.definitions {
-            // Before the tools can be called: a policy may refuse them.
-            for change in definitions.observe(&self.server.name, &listing.tools) {
-                self.tell(EventKind::Definition(change));
-            }
-        }
-        self.shared.set_session(Some(session.clone()));
-        match self.generation.replace(&listing.tools, entries) {
-            Ok(()) => {
-                let count = listing.tools.len();
-                self.shared.set_tools(listing.tools);
-                Ok(count)
-            }
-            Err(
-                error @ RegisterError::NameTaken { .. }
-                | error @ RegisterError::NameTakenInScope { .. },
-            ) if !self.server.strict => {
-                self.tell(EventKind::Conflict(error));
-                Ok(self.shared.tool_count())
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
     fn remove_tools(&mut self) {
         self.generation.clear();
         self.shared.set_tools(Vec::new());
@@ -383,31 +250,4 @@ fn succeed(first: &mut Option<First>) {
 
 fn is_disposed(error: &StartError) -> bool {
     matches!(error, StartError::Register(RegisterError::Disposed { .. }))
-}
-
-/// A connector, with a note of the peer that it connected to last.
-struct Noted {
-    connector: Arc<dyn Connector>,
-    peer: Arc<Mutex<Option<Gone>>>,
-}
-
-impl Connector for Noted {
-    fn connect(&self) -> BoxFuture<'static, Result<Wire, ConnectError>> {
-        let peer = self.peer.clone();
-        let connector = self.connector.clone();
-        let connecting = async move {
-            let wire = connector.connect().await?;
-            *peer.lock().unwrap_or_else(PoisonError::into_inner) = wire.gone.clone();
-            Ok(wire)
-        };
-        Contained::new(connecting)
-            .map(|connected| {
-                connected.unwrap_or_else(|panic| {
-                    Err(ConnectError::new(format!(
-                        "the connector panicked: {panic}"
-                    )))
-                })
-            })
-            .boxed()
-    }
 }

@@ -160,14 +160,11 @@ fn notification<R: LineRole>(line: &[u8], method: &str) -> Decoded<R> {
     }
 }
 
-/// An answer to nobody: an error tells at least what the peer thinks.
+/// An answer to nobody. A peer that could not read a request may send an
+/// error in this way; before anything else was sent, it is clear to which.
 fn without_id<R: LineRole>(error: Option<&RawValue>) -> Decoded<R> {
-    let error = error.map(|error| serde_json::from_str::<ErrorData>(error.get()));
-    Decoded::Garbage(match error {
-        Some(Ok(error)) => {
-            let message = printable(&error.message, SHOWN);
-            format!("an error for no request: {message} ({})", error.code.0)
-        }
-        _ => "an answer to no request".to_owned(),
-    })
+    match error.map(|error| serde_json::from_str::<ErrorData>(error.get())) {
+        Some(Ok(error)) => Decoded::Message(JsonRpcMessage::error(error, None)),
+        _ => Decoded::Garbage("an answer to no request".to_owned()),
+    }
 }

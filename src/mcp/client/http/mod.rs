@@ -34,6 +34,10 @@ const RESERVED: [&str; 9] = [
 /// A redirection is followed only to where the server is, so that no header
 /// of ours gets to anybody else.
 ///
+/// Results that come as events are kept as they are written. Of one that
+/// comes as a body of JSON, members that the protocol does not know are lost,
+/// and a `null` as structured content counts as none.
+///
 /// ```
 /// use toolfall::mcp::client::Http;
 ///
@@ -112,9 +116,11 @@ impl Http {
     }
 
     /// A connection that has sent nothing yet, and where its results are kept
-    /// as they are written.
+    /// as they are written. `renewed` hears when the server has forgotten the
+    /// connection and it is made again: its tools may be others.
     pub(super) fn transport(
         &self,
+        renewed: Arc<dyn Fn() + Send + Sync>,
     ) -> Result<(StreamableHttpClientTransport<Seen>, RawResults), ConnectError> {
         if rustls::crypto::CryptoProvider::get_default().is_none() {
             // Another one may have been first; then that one it is.
@@ -129,7 +135,7 @@ impl Http {
         config.max_sse_event_size = LONGEST;
         config.max_json_response_size = LONGEST;
         let raw = RawResults::default();
-        let seen = Seen::new(client, raw.clone());
+        let seen = Seen::new(client, raw.clone(), renewed);
         let transport = StreamableHttpClientTransport::with_client(seen, config);
         Ok((transport, raw))
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::http::{HeaderName, HeaderValue};
 use futures_util::StreamExt as _;
@@ -23,11 +24,22 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 pub(in super::super) struct Seen {
     client: reqwest::Client,
     raw: RawResults,
+    renewed: Arc<dyn Fn() + Send + Sync>,
+    introduced: Arc<AtomicBool>,
 }
 
 impl Seen {
-    pub(super) fn new(client: reqwest::Client, raw: RawResults) -> Self {
-        Self { client, raw }
+    pub(super) fn new(
+        client: reqwest::Client,
+        raw: RawResults,
+        renewed: Arc<dyn Fn() + Send + Sync>,
+    ) -> Self {
+        Self {
+            client,
+            raw,
+            renewed,
+            introduced: Arc::default(),
+        }
     }
 
     fn look(&self, stream: BoxedSseResponse) -> BoxedSseResponse {
@@ -57,6 +69,14 @@ fn kept(message: &ClientJsonRpcMessage) -> Option<RequestId> {
     }
 }
 
+fn introduces(message: &ClientJsonRpcMessage) -> bool {
+    matches!(
+        message,
+        JsonRpcMessage::Request(request)
+            if matches!(request.request, ClientRequest::InitializeRequest(_))
+    )
+}
+
 impl StreamableHttpClient for Seen {
     type Error = reqwest::Error;
 
@@ -83,6 +103,8 @@ impl StreamableHttpClient for Seen {
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failed> {
         let id = kept(&message);
+        // The second time, the server did not know its session any more.
+        let renews = introduces(&message) && self.introduced.swap(true, Ordering::Relaxed);
         if let Some(id) = &id {
             self.raw.expect(id.clone());
         }
@@ -90,6 +112,9 @@ impl StreamableHttpClient for Seen {
             .client
             .post_message_with_response_limits(uri, message, session, auth, headers, limits)
             .await;
+        if renews && answered.is_ok() {
+            (self.renewed)();
+        }
         match answered {
             Ok(StreamableHttpPostResponse::Sse(stream, session)) => {
                 let stream = self.look(stream);

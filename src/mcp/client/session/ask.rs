@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rmcp::RoleClient;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientRequest, RequestId, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
 use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
+use rmcp::{ErrorData, RoleClient};
 use serde_json::Value;
 use toolfall_layers::printable;
 
@@ -78,6 +78,16 @@ fn refused(error: &ServiceError) -> Refused {
             }
         }
         other => Refused::Malformed(printable(&other.to_string(), SHOWN)),
+    }
+}
+
+/// A server's error, or ours in place of an answer, in one line.
+pub(super) fn refusal(error: &ErrorData) -> String {
+    let message = printable(&error.message, SHOWN);
+    if is_unreadable(error) {
+        message
+    } else {
+        format!("MCP error {}: {message}", error.code.0)
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use super::ask::{unsent, whole};
+use super::ask::{refusal, unsent, whole};
 use super::handler::Handler;
 use super::owner::{Kept, own};
 use super::watch::Watched;
@@ -54,7 +54,10 @@ pub(super) async fn open(
             .await
         }
         Endpoint::Http(http) => {
-            let (transport, raw) = http.transport()?;
+            let renewed = events.clone();
+            let (transport, raw) = http.transport(Arc::new(move || {
+                renewed(SessionEvent::ToolsChanged);
+            }))?;
             let watched = Watched::new(transport, Some(raw), events);
             begin(watched, None, Stop::nothing(), deadline, options).await
         }
@@ -163,6 +166,12 @@ fn failed(error: &ClientInitializeError) -> ConnectError {
     };
     ConnectError::new(message).because(match cause {
         ClientInitializeError::TransportError { error, .. } => unsent(error).1,
+        ClientInitializeError::JsonRpcError(error) => refusal(error),
+        // What came instead may be long.
+        ClientInitializeError::ExpectedInitResult(_)
+        | ClientInitializeError::ExpectedInitResponse(_) => {
+            "expected the server's introduction, found another result".to_owned()
+        }
         other => whole(other),
     })
 }

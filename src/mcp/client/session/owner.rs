@@ -5,7 +5,7 @@ use std::time::Duration;
 use rmcp::RoleClient;
 use rmcp::model::{ServerCapabilities, SubscriptionFilter};
 use rmcp::service::{Peer, RunningService, ServiceError};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::SessionEvent;
@@ -16,6 +16,8 @@ use crate::mcp::client::connector::{Gone, Stop};
 /// How long is waited before changes are asked for again.
 const AGAIN: Duration = Duration::from_secs(1);
 const AGAIN_AT_MOST: Duration = Duration::from_secs(60);
+/// So long the last messages may take.
+const LEAVE: Duration = Duration::from_secs(4);
 /// So long the last words of a peer that is gone are waited for.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
@@ -62,8 +64,9 @@ pub(super) async fn own(kept: Kept) {
         };
         if !over {
             cancel.cancel();
-            // A panic in there ends the connection as well.
-            let _ = ended.await;
+            // A panic in there ends the connection as well; a server that
+            // does not take its leave is left.
+            let _ = timeout(LEAVE, ended).await;
         }
     }
     lost.cancel();

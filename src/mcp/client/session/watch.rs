@@ -194,7 +194,14 @@ impl<T> Watched<T> {
             }
             JsonRpcMessage::Error(error) => match &error.id {
                 Some(id) => self.settle(id).then_some(JsonRpcMessage::Error(error)),
-                None => Some(JsonRpcMessage::Error(error)),
+                None => {
+                    let message = toolfall_layers::printable(&error.error.message, 200);
+                    (self.events)(SessionEvent::Garbage(format!(
+                        "an error for no request: {message} ({})",
+                        error.error.code.0
+                    )));
+                    Some(JsonRpcMessage::Error(error))
+                }
             },
             request @ JsonRpcMessage::Request(_) => Some(request),
         }
