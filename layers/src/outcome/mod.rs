@@ -39,6 +39,8 @@ pub(crate) struct Parts {
     pub(crate) decided_by: Option<DecidedBy>,
     /// The call for which the content was derived from the value.
     pub(crate) rendered_for: Option<ExecutionToken>,
+    /// Whether a policy put other content in the place of what was rendered.
+    pub(crate) replaced: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -246,7 +248,7 @@ impl ToolOutcome {
     pub(crate) fn showing(mut self, content: Vec<ContentBlock>) -> Self {
         let parts = Arc::make_mut(&mut self.0);
         parts.content = content;
-        parts.rendered_for = None;
+        parts.replaced = true;
         self
     }
 

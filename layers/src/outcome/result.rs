@@ -69,7 +69,8 @@ impl ToolResult {
     /// If it is not, somebody decided that the model is to see something
     /// else: whoever passes results on to a model must not send it the value.
     pub fn shows_value(&self) -> bool {
-        self.parts.value.is_some() && self.parts.rendered_for.is_some()
+        let parts = &self.parts;
+        parts.value.is_some() && parts.rendered_for.is_some() && !parts.replaced
     }
 
     /// The content's text blocks, joined by newlines.

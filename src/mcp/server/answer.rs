@@ -3,7 +3,7 @@
 use rmcp::model::{CallToolResult, ContentBlock as Block, MetaObject};
 use serde_json::{Map, Value, json};
 
-use crate::{ContentBlock, DecidedBy, ToolResult};
+use crate::{ContentBlock, DecidedBy, ToolResult, codes};
 
 /// Where a failure's code stands in the `_meta` of a result.
 const CODE: &str = "toolfall/code";
@@ -65,6 +65,14 @@ pub(super) fn broken() -> CallToolResult {
     let text = "Error: the tool call could not be completed";
     let mut answer = CallToolResult::error(vec![Block::text(text)]);
     answer.meta = Some(code("PIPELINE_FAILED"));
+    answer
+}
+
+/// The result of a call that went on although it was cancelled.
+pub(super) fn left() -> CallToolResult {
+    let text = "Error: tool call aborted: it was cancelled and has not ended yet";
+    let mut answer = CallToolResult::error(vec![Block::text(text)]);
+    answer.meta = Some(code(codes::ABORTED));
     answer
 }
 

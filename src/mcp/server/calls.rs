@@ -11,7 +11,8 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use serde_json::Value;
-use tokio::time::{Duration, sleep};
+use tokio::time::{Duration, Instant, sleep};
+use tokio_util::sync::CancellationToken;
 
 use super::answer;
 use super::handler::too_many;
@@ -25,6 +26,9 @@ use crate::{Progress, Scope, ToolResult};
 
 /// The name of a question among those that a client is to answer.
 const APPROVAL: &str = "approval";
+
+/// How long a cancelled call may take to end once its session ends.
+const UNHEEDED: Duration = Duration::from_millis(500);
 
 /// On whose behalf a call is made.
 pub(super) struct Caller<'a> {
@@ -48,6 +52,8 @@ enum Asks {
 
 enum Told {
     Result(Option<ToolResult>),
+    /// The session ended, the call did not.
+    Nothing,
     Question(Question),
 }
 
@@ -75,6 +81,7 @@ impl Caller<'_> {
                 Ok(answer.into())
             }
             Told::Result(None) => Ok(answer::broken().into()),
+            Told::Nothing => Ok(answer::left().into()),
             Told::Question(question) => self.ask_by_return(running, question, same),
         }
     }
@@ -167,7 +174,10 @@ impl Caller<'_> {
             sleep(grace).await;
         };
         tokio::pin!(stopped);
-        let (mut is_cancelled, mut is_stopped) = (false, false);
+        // A body that heeds no cancellation keeps its call open.
+        let given_up = sleep(UNHEEDED);
+        tokio::pin!(given_up);
+        let (mut is_cancelled, mut is_ending) = (false, false);
         let result = loop {
             tokio::select! {
                 biased;
@@ -185,10 +195,12 @@ impl Caller<'_> {
                     is_cancelled = true;
                     running.token.cancel();
                 }
-                () = &mut stopped, if !is_stopped => {
-                    is_stopped = true;
+                () = ended(&mut stopped, &self.state.token), if !is_ending => {
+                    is_ending = true;
                     running.token.cancel();
+                    given_up.as_mut().reset(Instant::now() + UNHEEDED);
                 }
+                () = &mut given_up, if is_ending => return Told::Nothing,
             }
         };
         while let Ok(step) = running.progress.try_recv() {
@@ -198,6 +210,14 @@ impl Caller<'_> {
         let withdrawn = async { while asking.next().await.is_some() {} };
         let _ = tokio::time::timeout(Duration::from_secs(1), withdrawn).await;
         Told::Result(result)
+    }
+}
+
+/// Waits until the session is over, or its grace is.
+async fn ended(stopped: impl Future<Output = ()>, token: &CancellationToken) {
+    tokio::select! {
+        () = stopped => {}
+        () = token.cancelled() => {}
     }
 }
 

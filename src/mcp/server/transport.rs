@@ -111,7 +111,9 @@ impl<T: Transport<RoleServer>> Watched<T> {
             }
             // The protocol ends a session that begins with anything else.
             _ if !self.begun => None,
-            JsonRpcMessage::Notification(notification) => {
+            JsonRpcMessage::Notification(mut notification) => {
+                let extensions = notification.notification.extensions_mut();
+                extensions.insert(Within(self.state.clone()));
                 if let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
