@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -25,6 +26,10 @@ pub(crate) enum Command {
     Show(Show),
     /// Print the tools as TypeScript or Python, as who writes programs is told of them.
     Sdk(Sdk),
+    /// Serve the tools to MCP clients: every call is decided, bounded and logged.
+    Serve(Serve),
+    /// Put one MCP server behind rules, without any file.
+    Wrap(Wrap),
     /// Turn an MCP client's server configuration into a toolfall.toml.
     Import(Import),
     /// Print the JSON Schema of toolfall.toml, for editors and other checks.
@@ -179,6 +184,96 @@ pub(crate) struct Sdk {
     /// Print the declarations alone, as a source file.
     #[arg(long)]
     pub(crate) declarations: bool,
+}
+
+/// Arguments of `toolfall serve`.
+#[derive(Debug, Parser)]
+#[command(after_help = "\
+The tools are those of [[mcp]], [files], [bash], [[command]] and [[replay]]. Questions are put to \
+the client, if it offers elicitation. HUP reads the configuration again; INT and TERM end the \
+server: calls are cancelled and answered. Standard output carries the protocol alone.
+
+Exit status: 0 when the client went or the server was ended, 1 when something of our own failed, 2 \
+on bad input.")]
+pub(crate) struct Serve {
+    /// Serve one client at standard input and output [default where that is no terminal].
+    #[arg(long, conflicts_with = "http")]
+    pub(crate) stdio: bool,
+
+    /// Serve clients over HTTP, at http://ADDR/mcp. Other addresses than loopback want a token.
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8848")]
+    pub(crate) http: Option<SocketAddr>,
+
+    /// A file with the token that clients must send [default: the configuration's, else the
+    /// variable TOOLFALL_TOKEN].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+
+    /// The configuration [default: toolfall.toml here].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// The folder that the file tools are confined to, instead of the configuration's.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+
+    /// The agent that clients are; an [[agent]] of the configuration.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+
+    /// Whether questions are put to a person [default: the configuration's, else ask].
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) approve: Option<Approve>,
+
+    /// What is permitted, by the name of a preset [default: the configuration's].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) preset: Option<String>,
+
+    /// The session log [default: the configuration's, else toolfall-session.jsonl].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+}
+
+/// Arguments of `toolfall wrap`.
+#[derive(Debug, Parser)]
+#[command(after_help = "\
+The server's tools keep their names, so the client's own settings still fit. You are asked about \
+every call that no --allow covers, in the client if it offers elicitation; else the call is \
+refused. What a server says of its own tools never allows anything.
+
+  toolfall wrap --allow 'read_*' --allow 'list_*' -- npx -y @modelcontextprotocol/server-filesystem DIR")]
+pub(crate) struct Wrap {
+    /// What the server is called [default: after the command].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Allow the tools whose names match the glob, without asking. May be given many times.
+    #[arg(long, value_name = "PATTERN", conflicts_with = "rules")]
+    pub(crate) allow: Vec<String>,
+
+    /// Deny the tools whose names match the glob. Goes before --allow. May be given many times.
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) deny: Vec<String>,
+
+    /// Rules, as in [policy]: TOML, or JSON where the name ends in .json.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
+
+    /// Whether questions are put to a person.
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) approve: Option<Approve>,
+
+    /// How long the answer to one call is waited for [default: 60000].
+    #[arg(long, value_name = "MS")]
+    pub(crate) timeout_ms: Option<std::num::NonZeroU64>,
+
+    /// The session log [default: toolfall/wrap-NAME.jsonl in the folder for state].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// The server's command.
+    #[arg(value_name = "COMMAND", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<String>,
 }
 
 /// Arguments of `toolfall import`.

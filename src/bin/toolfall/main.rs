@@ -14,6 +14,7 @@
 
 mod args;
 mod check;
+mod compose;
 mod config;
 mod error;
 mod import;
@@ -24,7 +25,9 @@ mod render;
 mod run;
 mod screen;
 mod sdk;
+mod serve;
 mod show;
+mod wrap;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -49,7 +52,9 @@ fn main() -> ExitCode {
         .with_target(false)
         .init();
     let done = match args.command {
-        Command::Run(args) => on_runtime(args),
+        Command::Run(args) => on_runtime(run::run(args)),
+        Command::Serve(args) => on_runtime(serve::serve(args)),
+        Command::Wrap(args) => on_runtime(wrap::wrap(args)),
         Command::Check(args) => check::check(&args),
         Command::Show(args) => show::show(&args),
         Command::Sdk(args) => sdk::sdk(&args),
@@ -76,12 +81,12 @@ fn config_schema() -> Result<u8, error::Error> {
     Ok(u8::from(written.is_err()))
 }
 
-fn on_runtime(args: args::Run) -> Result<u8, error::Error> {
+fn on_runtime(run: impl Future<Output = Result<u8, error::Error>>) -> Result<u8, error::Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| error::Error::own("the runtime cannot be started", &error))?;
-    let done = runtime.block_on(run::run(args));
+    let done = runtime.block_on(run);
     // Bodies that are still there are dropped, and their programs killed.
     runtime.shutdown_timeout(LAST);
     done

@@ -35,7 +35,12 @@ impl McpTool {
     pub fn into_tool(self, options: ToolOptions, caller: impl Caller) -> ToolDef {
         let hints = self.hints;
         let trusted = options.trusts_hints;
-        let name = self.public_name().to_owned();
+        let name = if options.keeps_names {
+            self.raw_name()
+        } else {
+            self.public_name()
+        };
+        let name = name.to_owned();
         let description = self.description().to_owned();
         let (parameters, output) = (self.parameters.clone(), self.output.clone());
         // It compiled when the definition was read.

@@ -23,6 +23,7 @@ pub struct ToolOptions {
     timeout: Duration,
     pub(super) trusts_hints: bool,
     pub(super) is_native: bool,
+    pub(super) keeps_names: bool,
     pub(super) shows_resources: bool,
     pub(super) images: Option<Arc<dyn Images>>,
 }
@@ -34,6 +35,7 @@ impl ToolOptions {
             timeout: TIMEOUT,
             trusts_hints: false,
             is_native: false,
+            keeps_names: false,
             shows_resources: false,
             images: None,
         }
@@ -66,6 +68,14 @@ impl ToolOptions {
         self
     }
 
+    /// Registers the tools under the names that the server gives them, instead
+    /// of [public](super::public_name) ones. For a registry with one server and
+    /// nothing else: other tools may have the same names.
+    pub fn raw_names(mut self) -> Self {
+        self.keeps_names = true;
+        self
+    }
+
     /// Lets models read resources that stand in an answer as text: a file's
     /// contents, for instance. Those of other kinds are told of, as ever.
     pub fn show_resources(mut self) -> Self {
@@ -92,6 +102,7 @@ impl fmt::Debug for ToolOptions {
             .field("timeout", &self.timeout)
             .field("trusts_hints", &self.trusts_hints)
             .field("is_native", &self.is_native)
+            .field("keeps_names", &self.keeps_names)
             .field("shows_resources", &self.shows_resources)
             .field("images", &self.images.is_some())
             .finish()

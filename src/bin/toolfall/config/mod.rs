@@ -9,6 +9,7 @@ mod grants;
 #[cfg(unix)]
 mod hook_set;
 mod hooks;
+mod mcp;
 mod permission;
 mod place;
 mod policy;
@@ -17,6 +18,7 @@ mod program;
 mod redaction;
 mod repeat;
 mod schema;
+mod serve;
 mod spill;
 mod tools;
 mod variables;
@@ -30,9 +32,11 @@ use serde::Deserialize;
 use toolfall::policy::WrittenRules;
 
 pub(crate) use self::agent::Agent;
+pub(crate) use self::mcp::Upstream;
 pub(crate) use self::place::{Source, read_text};
 pub(crate) use self::policy::default_rules;
 pub(crate) use self::schema::schema;
+pub(crate) use self::serve::{Serving, token};
 pub(crate) use self::variables::is_variable;
 use crate::args::Approve;
 use crate::error::Error;
@@ -74,6 +78,11 @@ struct Written {
     #[serde(default)]
     #[schemars(extend("default" = []))]
     replay: Vec<tools::Recorded>,
+    /// Servers of the Model Context Protocol whose tools are there.
+    #[serde(default)]
+    #[schemars(extend("default" = []))]
+    mcp: Vec<mcp::Mcp>,
+    serve: Option<serve::Serve>,
     budget: Option<budget::Budget>,
     repeat: Option<repeat::Repeat>,
     redaction: Option<redaction::Redaction>,
@@ -132,8 +141,12 @@ impl Config {
         Ok(Self::default())
     }
 
-    fn read(file: &Path) -> Result<Self, Error> {
-        let source = Source::read(file)?;
+    pub(crate) fn read(file: &Path) -> Result<Self, Error> {
+        Self::of(Source::read(file)?)
+    }
+
+    /// What `source` says.
+    pub(crate) fn of(source: Source) -> Result<Self, Error> {
         let written = toml::from_str(source.text()).map_err(|error| {
             let message = error.message().replace('\n', " ");
             source.error(error.span(), &message)
@@ -142,6 +155,16 @@ impl Config {
             source: Some(source),
             written,
         })
+    }
+
+    /// Whether the table `name` says the same here and in `other`.
+    pub(crate) fn agrees(&self, other: &Self, name: &str) -> bool {
+        let table = |config: &Self| {
+            let source = config.source.as_ref()?;
+            let mut whole: toml::Table = toml::from_str(source.text()).ok()?;
+            whole.remove(name)
+        };
+        table(self) == table(other)
     }
 
     /// The file, if there is one.

@@ -24,6 +24,12 @@ impl Source {
         })
     }
 
+    /// A text that is in no file; `file` stands for it in messages and for
+    /// the folder that paths are meant from.
+    pub(crate) const fn written(file: PathBuf, text: String) -> Self {
+        Self { file, text }
+    }
+
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }

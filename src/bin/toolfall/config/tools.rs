@@ -1,5 +1,6 @@
 //! `[files]` and `[[replay]]`, and where the tools come from.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -87,25 +88,38 @@ impl Config {
         root: Option<&Path>,
         replay: bool,
     ) -> Result<Vec<Registration>, Error> {
-        self.check_pointers()?;
         let mut registered = Vec::new();
-        let mut add = |tool: ToolDef, at: Option<std::ops::Range<usize>>| {
-            let added = registry.register(self.with_secrets(tool)).map_err(|error| {
+        for (tool, at) in self.tools(root, replay)? {
+            let added = registry.register(tool).map_err(|error| {
                 let message = chain(&error);
                 match &self.source {
                     Some(source) => source.error(at, &message),
                     None => Error::input(message),
                 }
             });
-            added.map(|registration| registered.push(registration))
-        };
+            registered.push(added?);
+        }
+        self.check_secrets(registry, replay)?;
+        Ok(registered)
+    }
+
+    /// The tools that [`register`](Self::register) registers, and where in the
+    /// file each is.
+    pub(crate) fn tools(
+        &self,
+        root: Option<&Path>,
+        replay: bool,
+    ) -> Result<Vec<(ToolDef, Option<Range<usize>>)>, Error> {
+        self.check_pointers()?;
+        let mut tools = Vec::new();
+        let mut add = |tool: ToolDef, at| tools.push((self.with_secrets(tool), at));
         if !replay {
             for tool in self.file_tools(root)? {
-                add(tool, None)?;
+                add(tool, None);
             }
         }
         let Some(source) = &self.source else {
-            return Ok(registered);
+            return Ok(tools);
         };
         let commands = if replay {
             &[]
@@ -113,16 +127,15 @@ impl Config {
             self.written.command.as_slice()
         };
         if let (Some(bash), false) = (&self.written.bash, replay) {
-            add(self.bash(source, bash)?, None)?;
+            add(self.bash(source, bash)?, None);
         }
         for command in commands {
-            add(self.command(source, command)?, Some(command.name.span()))?;
+            add(self.command(source, command)?, Some(command.name.span()));
         }
         for recorded in &self.written.replay {
-            add(self.recorded(source, recorded)?, Some(recorded.name.span()))?;
+            add(self.recorded(source, recorded)?, Some(recorded.name.span()));
         }
-        self.check_secrets(registry, replay)?;
-        Ok(registered)
+        Ok(tools)
     }
 
     /// The folder whose files the model can read, if there is one. `root` is

@@ -20,6 +20,13 @@ use crate::config::read_text;
 use crate::error::Error;
 use crate::render::safe;
 
+pub(crate) use self::text::string as toml_string;
+
+/// A name for a server, like `written`.
+pub(crate) fn server_name(written: &str) -> String {
+    names::valid(written, &[])
+}
+
 /// So much of a note is shown.
 const NOTE: usize = 500;
 

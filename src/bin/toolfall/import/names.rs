@@ -3,7 +3,7 @@
 /// So long a name may be: what is left of 64 characters is the tool's.
 const LONGEST: usize = 24;
 
-/// A name like `written` that [`is_valid`](crate::config::is_server_name),
+/// A name like `written` that a table `[[mcp]]` takes,
 /// and that none of `taken` has.
 pub(super) fn valid(written: &str, taken: &[String]) -> String {
     let mut name = String::new();

@@ -87,7 +87,7 @@ fn key(name: &str) -> String {
 }
 
 /// `text` as a basic string.
-fn string(text: &str) -> String {
+pub(crate) fn string(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {
         match letter {

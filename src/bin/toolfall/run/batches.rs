@@ -15,10 +15,9 @@ use toolfall::{
     ToolResult,
 };
 
-use super::agents::Agents;
 use super::noted::Noted;
-use super::policies::Policies;
 use super::queue::Queue;
+use crate::compose::{Agents, Policies};
 use crate::config::Config;
 use crate::error::{Error, chain, log_error};
 use crate::input::{Batch, Call, RowTool};

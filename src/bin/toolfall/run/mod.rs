@@ -1,45 +1,30 @@
 //! `toolfall run`: batches through the pipeline.
 
-mod agents;
-mod asking;
 mod batches;
-mod decide;
 mod noted;
-mod policies;
 mod queue;
 mod visible;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use toolfall::host::{Host, HostPipeline};
-use toolfall::policy::RuleList;
-use toolfall::redaction::SecretShapes;
-use toolfall::session::{Options, Recovery, SessionLog, SessionRecorder, SyncPolicy};
-use toolfall::spill::SpillPolicy;
-use toolfall::{PostDecision, PostRequest, Scheduler, TimeoutLayer};
+use toolfall::Scheduler;
+use toolfall::host::Host;
 
-use self::agents::{Agents, known_agents};
-use self::asking::Asking;
 use self::batches::Runner;
-use self::decide::Decide;
-use self::policies::Policies;
 use self::queue::Queue;
 pub(crate) use self::visible::visible;
 use crate::args::{Approve, Run};
-use crate::config::{Config, Sync, default_rules};
+use crate::compose::{self, Agents, Asking, Policies, Upstreams, known_agents};
+use crate::config::Config;
 use crate::error::{Error, log_error};
 use crate::interrupt::Interrupt;
 use crate::prompt::Prompt;
 use crate::render::{Form, Totals, colours, safe};
 use crate::screen::Screen;
 
-/// The log's name if nothing names one.
-const LOG: &str = "toolfall-session.jsonl";
 /// So many characters of a note are shown.
 const NOTE: usize = 500;
 
@@ -53,17 +38,25 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     .await?;
     let host = Host::new();
     let tools = config.register(host.registry(), args.root.as_deref(), args.replay)?;
-    if tools.is_empty() && !args.replay {
+    let mut upstreams = Upstreams::default();
+    if !args.replay {
+        // Before the first batch, which may call them.
+        let wanted = config.upstreams(false)?;
+        upstreams.load(host.registry(), wanted, None).await?;
+    }
+    if tools.is_empty() && upstreams.is_empty() && !args.replay {
         return Err(no_tools(&config));
     }
     let agents = Agents::open(&host, &config, args.replay)?;
     let presets = config.presets(args.preset.as_deref())?;
-    let rules = rules(&config, presets.is_some(), args.replay)?;
+    let rules = compose::rules(&config, presets.is_some(), args.replay)?;
     let shapes = config.shapes()?;
-    let masks = shapes.clone().filter(|_| config.mask_results());
-    let log = log_path(&args, &config);
+    let shown = shapes.clone();
+    let log = compose::log_path(args.log.as_deref(), &config);
     let spill = config.spill(args.root.as_deref(), &log)?;
-    programs(&config, &host, &spill)?;
+    compose::programs(&config, &host, &spill)?
+        .into_iter()
+        .for_each(compose::Programs::keep);
     let (policies, notes) = Policies::new(&config, &log, args.replay)?;
     let interrupt = Interrupt::default().listen()?;
     if args.files.is_empty() && !args.quiet && std::io::stdin().is_terminal() {
@@ -77,8 +70,12 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
             screen.note(&format!("{}\n", safe(&note, NOTE)));
         }
     }
-    let log = open_log(&log, &args, &config, &screen)?;
-    let recorder = Arc::new(recorder(&log, shapes.as_ref()));
+    let log = compose::open_log(&log, &config, |text| {
+        if !args.quiet {
+            screen.note(&format!("{text}\n"));
+        }
+    })?;
+    let recorder = Arc::new(compose::recorder(&log, shapes.as_ref()));
 
     let prompt = Prompt::new(screen.clone(), interrupt.clone(), host.registry().clone());
     let asking = Asking::new(&config, presets, agents.root(), &recorder)?;
@@ -93,25 +90,18 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     if let Some(permission) = &asking.permission {
         host.guards().register(permission.guard()).keep();
     }
-    let decide = Decide::new(rules, agents.rules(), asking.permission);
-    let pipeline = redacting(host.pipeline(), shapes.as_ref())
-        // Outermost, so that it measures what all others made of a result.
-        .post_execute(spill)
-        // Outside the hooks, so that it counts every outcome as it will be.
-        .post_execute(policies.remind())
-        // Outside the hooks, so that what they say is masked as well.
-        .post_execute(masking(masks))
-        .post_execute(policies.hooks_after())
-        .decision_layer(policies.budgets.layer())
-        .pre_decision(policies.hooks_before(never))
-        .pre_decision(policies.decide(decide, never))
-        .approval(asking.answerers)
-        .timeout(match config.timeout_ms() {
-            Some(budget) => TimeoutLayer::new(Duration::from_millis(budget.get())),
-            None => TimeoutLayer::declared(),
-        })
-        .recorder(recorder.clone())
-        .build();
+    let pipeline = compose::pipeline(compose::Parts {
+        host: &host,
+        config: &config,
+        agents: &agents,
+        policies: &policies,
+        asking: &asking,
+        rules,
+        shapes,
+        spill,
+        never,
+        recorder: &recorder,
+    });
     let mut scheduler = Scheduler::new(pipeline, host.registry().clone()).journal(recorder.clone());
     if let Some(limit) = args.max_parallel.or(config.max_parallel()) {
         scheduler = scheduler.limit(limit);
@@ -129,7 +119,7 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
         ended: None,
         agents,
         config,
-        shapes,
+        shapes: shown,
         totals: Totals::default(),
         unrecorded: false,
         offered: HashMap::new(),
@@ -145,36 +135,10 @@ pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let closed = log.close().await;
     let status = status(&runner, cancelled);
     drop((runner, tools));
+    upstreams.end_all().await;
     ran?;
     closed.map_err(|error| log_error(&error))?;
     Ok(status)
-}
-
-/// The recorder of `log`, for messages and calls that no pipeline has, too.
-fn recorder(log: &SessionLog, shapes: Option<&SecretShapes>) -> SessionRecorder {
-    let recorder = SessionRecorder::new(log.clone());
-    match shapes {
-        Some(shapes) => recorder.redact(shapes.clone()),
-        None => recorder,
-    }
-}
-
-/// Hides secrets from people and the log, if anything is to be hidden.
-fn redacting(pipeline: HostPipeline, shapes: Option<&SecretShapes>) -> HostPipeline {
-    match shapes {
-        Some(shapes) => pipeline.redact(shapes.clone()),
-        None => pipeline,
-    }
-}
-
-/// Masks results for the model, if anything is to be.
-fn masking(
-    masks: Option<SecretShapes>,
-) -> impl Fn(&PostRequest) -> PostDecision + Clone + Send + std::marker::Sync + 'static {
-    move |post: &PostRequest| match &masks {
-        Some(shapes) => shapes.review(post),
-        None => PostDecision::accept(),
-    }
 }
 
 fn status(runner: &Runner<impl toolfall::pipeline::PipelineService>, cancelled: bool) -> u8 {
@@ -185,30 +149,6 @@ fn status(runner: &Runner<impl toolfall::pipeline::PipelineService>, cancelled: 
         (false, false) if runner.ended.is_some() => 3,
         (false, false) => 0,
     }
-}
-
-/// The file's rules, or the default ones. Where presets are in force they take
-/// the place of the default ones.
-fn rules(config: &Config, presets: bool, replay: bool) -> Result<Option<RuleList>, Error> {
-    match config.rules()? {
-        None if !presets => default_rules(replay).map(Some),
-        rules => Ok(rules),
-    }
-}
-
-/// Lets the model run programs, if the file says so.
-fn programs(config: &Config, host: &Host, spill: &SpillPolicy) -> Result<(), Error> {
-    let Some(code) = config.code()? else {
-        return Ok(());
-    };
-    let attached = code.attach(host.registry());
-    attached
-        .map_err(|error| Error::own("programs cannot be run", &error))?
-        .keep();
-    if let Some(registered) = spill.register_log(code.log_copies()) {
-        registered.keep();
-    }
-    Ok(())
 }
 
 fn form(args: &Run) -> Form {
@@ -222,7 +162,7 @@ fn form(args: &Run) -> Form {
 fn no_tools(config: &Config) -> Error {
     Error::input(match config.file() {
         Some(file) => format!(
-            "{}: expected tools, found none: add [files], [bash], [[command]] or [[replay]], \
+            "{}: expected tools, found none: add [files], [bash], [[command]], [[mcp]] or [[replay]], \
              or give --root DIR or --replay",
             file.display()
         ),
@@ -232,53 +172,6 @@ fn no_tools(config: &Config) -> Error {
                 .to_owned()
         }
     })
-}
-
-fn log_path(args: &Run, config: &Config) -> PathBuf {
-    let path = args.log.clone().or_else(|| config.log());
-    path.unwrap_or_else(|| config.beside(Path::new(LOG)))
-}
-
-fn open_log(
-    path: &Path,
-    args: &Run,
-    config: &Config,
-    screen: &Screen,
-) -> Result<SessionLog, Error> {
-    let sync = match config.sync() {
-        Sync::Never => SyncPolicy::Never,
-        Sync::Every => SyncPolicy::Every,
-    };
-    let (log, recovery) =
-        SessionLog::open(path, Options::new().sync(sync)).map_err(|error| log_error(&error))?;
-    if !args.quiet {
-        tell(path, &recovery, screen);
-    }
-    Ok(log)
-}
-
-/// What an earlier run left open is no secret.
-fn tell(path: &Path, recovery: &Recovery, screen: &Screen) {
-    let path = path.display();
-    if !recovery.interrupted.is_empty() {
-        let (started, count) = (
-            recovery
-                .interrupted
-                .iter()
-                .filter(|call| call.started)
-                .count(),
-            recovery.interrupted.len(),
-        );
-        screen.note(&format!(
-            "{path}: closed what an earlier run left open: {count} without a result, of which \
-             {started} had begun and may have had an effect\n"
-        ));
-    }
-    if recovery.torn.is_some() {
-        screen.note(&format!(
-            "{path}: cut off a line that an earlier run did not finish\n"
-        ));
-    }
 }
 
 fn finish(

@@ -5,7 +5,7 @@ use std::path::Path;
 use toolfall::host::Host;
 use toolfall::sdk::{ToolDeclaration, declarations};
 
-use super::agents::{Agents, known_agents};
+use crate::compose::{Agents, known_agents};
 use crate::config::Config;
 use crate::error::Error;
 

@@ -11,16 +11,37 @@ use toolfall::{BoxError, CallView, Decision, MonotonicGuard, Reason, Scope};
 /// it, and what the session permits. Of what is equally strict the first is
 /// cited, and a person is told all of it.
 #[derive(Clone)]
-pub(super) struct Decide {
-    rules: Option<RuleList>,
-    agents: Vec<(Scope, RuleList)>,
+pub(crate) struct Decide {
+    rules: Vec<RuleList>,
+    agents: Vec<(Scope, Limits)>,
     permission: Option<(SessionPermission, SessionPolicy)>,
 }
 
+/// What one agent may call.
+#[derive(Clone)]
+pub(crate) struct Limits {
+    pub(crate) rules: Option<RuleList>,
+    /// The names of the tools that it has; without it all that there are.
+    pub(crate) allow: Option<Vec<String>>,
+    pub(crate) deny: Vec<String>,
+}
+
+impl Limits {
+    /// Tools that come later are there for a moment before they are hidden.
+    fn hides(&self, name: &str) -> bool {
+        let is = |named: &String| named == name;
+        self.deny.iter().any(is)
+            || self
+                .allow
+                .as_ref()
+                .is_some_and(|allow| !allow.iter().any(is))
+    }
+}
+
 impl Decide {
-    pub(super) fn new(
-        rules: Option<RuleList>,
-        agents: Vec<(Scope, RuleList)>,
+    pub(crate) fn new(
+        rules: Vec<RuleList>,
+        agents: Vec<(Scope, Limits)>,
         permission: Option<SessionPermission>,
     ) -> Self {
         let permission = permission.map(|session| {
@@ -36,12 +57,20 @@ impl Decide {
 
     fn decide(&self, call: &CallView) -> Result<Decision, BoxError> {
         let mut strictest = MonotonicGuard::new();
-        if let Some(rules) = &self.rules {
+        for rules in &self.rules {
             strictest.tighten(rules.decide(call));
         }
-        for (agent, rules) in &self.agents {
-            if call.scope().is_some_and(|scope| scope.is_within(agent)) {
+        for (agent, limits) in &self.agents {
+            if !call.scope().is_some_and(|scope| scope.is_within(agent)) {
+                continue;
+            }
+            if let Some(rules) = &limits.rules {
                 strictest.tighten(rules.decide(call));
+            }
+            // Its own tools and the way to all of them are nobody's to hide.
+            if limits.hides(call.name()) && call.name().starts_with("mcp__") {
+                let why = format!("agent {:?} has no such tool", agent.name());
+                strictest.tighten(Decision::deny(why));
             }
         }
         if let Some((session, policy)) = &self.permission {

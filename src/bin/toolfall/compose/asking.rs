@@ -6,31 +6,43 @@ use std::sync::Arc;
 use toolfall::approval::{Answerers, ApprovalMode};
 use toolfall::permission::{Presets, SelectError, SessionPermission};
 use toolfall::session::SessionRecorder;
-use toolfall::{ApprovalRequest, Scope};
+use toolfall::{ApprovalOutcome, ApprovalRequest, Scope};
 
 use crate::config::Config;
 use crate::error::{Error, log_error};
 use crate::prompt::Prompt;
 
 /// The approver of a run, and what its preset says.
-pub(super) struct Asking {
-    pub(super) answerers: Answerers,
-    pub(super) permission: Option<SessionPermission>,
+pub(crate) struct Asking {
+    pub(crate) answerers: Answerers,
+    pub(crate) permission: Option<SessionPermission>,
     /// Whether the preset says that nobody is asked.
-    pub(super) never: bool,
+    pub(crate) never: bool,
 }
 
 impl Asking {
     /// The calls of `scope` have the default of `presets`, whatever earlier
     /// runs of the same log had: what the configuration says counts. Blocks
     /// while the log is read.
-    pub(super) fn new(
+    pub(crate) fn new(
         config: &Config,
         presets: Option<Presets>,
         scope: &Scope,
         recorder: &Arc<SessionRecorder>,
     ) -> Result<Self, Error> {
-        let mut answerers = Answerers::audited(recorder.clone());
+        let answerers = Answerers::audited(recorder.clone());
+        Self::again(&answerers, config, presets, scope, recorder)
+    }
+
+    /// The same with `answerers` that there are already.
+    pub(crate) fn again(
+        answerers: &Answerers,
+        config: &Config,
+        presets: Option<Presets>,
+        scope: &Scope,
+        recorder: &Arc<SessionRecorder>,
+    ) -> Result<Self, Error> {
+        let mut answerers = answerers.clone();
         if let Some(limit) = config.approval_timeout() {
             answerers = answerers.deadline(limit);
         }
@@ -47,17 +59,21 @@ impl Asking {
     }
 
     /// Lets `prompt` answer.
-    pub(super) fn put_to(&self, prompt: Prompt) {
+    pub(crate) fn put_to(&self, prompt: Prompt) {
         let prompt = Arc::new(prompt);
         let answerer = move |request: ApprovalRequest| {
             let prompt = prompt.clone();
-            async move { Some(prompt.ask(&request).await) }
+            async move {
+                let answer = prompt.ask(&request).await;
+                // Where nobody sits, whoever comes after may know more.
+                (answer.outcome() != ApprovalOutcome::Unavailable).then_some(answer)
+            }
         };
         self.answerers.register(answerer).keep();
     }
 
     /// What people are told of the preset, if there is one.
-    pub(super) fn preset(&self) -> Option<String> {
+    pub(crate) fn preset(&self) -> Option<String> {
         let session = self.permission.as_ref()?;
         let table = session.presets().table();
         let shown = table.option(session.current().as_str()).ok()?;

@@ -1,9 +1,9 @@
-//! Who makes the calls: the agents of the configuration, as scopes.
+//! Who makes calls: the agents of the configuration, as scopes.
 
 use toolfall::host::{Host, OpenScope};
-use toolfall::policy::RuleList;
 use toolfall::{Registration, Registry, Scope};
 
+use super::decide::Limits;
 use crate::config::{Agent, Config};
 use crate::error::{Error, chain};
 use crate::input;
@@ -12,7 +12,7 @@ use crate::input;
 const ROOT: &str = "toolfall";
 
 /// The agents that batches may name.
-pub(super) fn known_agents(config: &Config, agent: Option<&str>) -> Result<input::Agents, Error> {
+pub(crate) fn known_agents(config: &Config, agent: Option<&str>) -> Result<input::Agents, Error> {
     let names = config.agents()?.into_iter().map(|agent| agent.name);
     let known = input::Agents {
         names: names.collect(),
@@ -27,7 +27,7 @@ pub(super) fn known_agents(config: &Config, agent: Option<&str>) -> Result<input
 }
 
 /// The scopes of a run.
-pub(super) struct Agents {
+pub(crate) struct Agents {
     open: Vec<(Agent, OpenScope)>,
     /// What hides tools from agents.
     masks: Vec<Registration>,
@@ -37,14 +37,17 @@ pub(super) struct Agents {
 impl Agents {
     /// Opens a scope for every agent inside its parent's. With `replay`, when
     /// tools come with the batches, nothing is hidden yet.
-    pub(super) fn open(host: &Host, config: &Config, replay: bool) -> Result<Self, Error> {
+    pub(crate) fn open(host: &Host, config: &Config, replay: bool) -> Result<Self, Error> {
         let root = host.open(ROOT);
         let mut open: Vec<(Agent, OpenScope)> = Vec::new();
         let mut masks = Vec::new();
         for (place, agent) in config.agents()?.into_iter().enumerate() {
             let around = agent.parent.and_then(|parent| open.get(parent));
             let scope = around.map_or(&root, |(_, scope)| scope).open(&*agent.name);
-            if !replay && let Some(filter) = agent.filter(|_| true) {
+            // Tools of servers may come later; until then nothing is to be hidden.
+            let counts =
+                |name: &str| host.registry().contains(name, None) || !config.may_come(name);
+            if !replay && let Some(filter) = agent.filter(counts) {
                 let mask = scope.restrict(&filter);
                 let name = &agent.name;
                 let told = |error| {
@@ -59,7 +62,7 @@ impl Agents {
     }
 
     /// Hides tools from agents once more, of those that there are now.
-    pub(super) fn hide_again(&mut self, registry: &Registry) {
+    pub(crate) fn hide_again(&mut self, registry: &Registry) {
         if self.open.is_empty() {
             return;
         }
@@ -73,7 +76,7 @@ impl Agents {
     }
 
     /// The scope of the agent `name`, or of nobody in particular.
-    pub(super) fn scope(&self, name: Option<&str>) -> &Scope {
+    pub(crate) fn scope(&self, name: Option<&str>) -> &Scope {
         let found = self
             .open
             .iter()
@@ -82,16 +85,44 @@ impl Agents {
     }
 
     /// The scope of all calls.
-    pub(super) fn root(&self) -> &Scope {
+    pub(crate) fn root(&self) -> &Scope {
         self.root.scope()
     }
 
-    /// The agents' own rules, by their scopes, parents first.
-    pub(super) fn rules(&self) -> Vec<(Scope, RuleList)> {
-        let rules = self.open.iter().filter_map(|(agent, scope)| {
-            let rules = agent.rules.clone()?;
-            Some((scope.scope().clone(), rules))
+    /// What each agent may call, by its scope, parents first.
+    pub(crate) fn limits(&self) -> Vec<(Scope, Limits)> {
+        let limits = self.open.iter().map(|(agent, scope)| {
+            let limits = Limits {
+                rules: agent.rules.clone(),
+                allow: agent.allow.clone(),
+                deny: agent.deny.clone(),
+            };
+            (scope.scope().clone(), limits)
         });
-        rules.collect()
+        limits.collect()
+    }
+
+    /// Takes over what `config` says of the agents, who must be the same.
+    /// What is hidden is hidden anew by [`hide_again`](Self::hide_again).
+    pub(crate) fn update(&mut self, config: &Config) -> Result<(), Error> {
+        let agents = config.agents()?;
+        self.check(&agents)?;
+        for ((agent, _), new) in self.open.iter_mut().zip(agents) {
+            *agent = new;
+        }
+        Ok(())
+    }
+
+    /// Whether `agents` are those that there are.
+    pub(crate) fn check(&self, agents: &[Agent]) -> Result<(), Error> {
+        let same = |(old, new): (&(Agent, OpenScope), &Agent)| {
+            old.0.name == new.name && old.0.parent == new.parent
+        };
+        if self.open.len() == agents.len() && self.open.iter().zip(agents).all(same) {
+            return Ok(());
+        }
+        Err(Error::input(
+            "expected the agents that there were at the start, found others: start anew for that",
+        ))
     }
 }

@@ -19,8 +19,8 @@ use crate::input::Batch;
 use crate::render::Ending;
 
 /// The policies of a run.
-pub(super) struct Policies {
-    pub(super) budgets: Budgets,
+pub(crate) struct Policies {
+    pub(crate) budgets: Budgets,
     /// Whether exceeding a budget ends the run.
     ends_run: bool,
     reminder: Option<RepeatReminder>,
@@ -35,7 +35,7 @@ impl Policies {
     /// What `config` says, and what is to be told of it. `log` is where the
     /// hooks find the session; with `replay` there are none.
     #[cfg_attr(not(unix), expect(unused_variables, reason = "for hooks alone"))]
-    pub(super) fn new(
+    pub(crate) fn new(
         config: &Config,
         log: &std::path::Path,
         replay: bool,
@@ -65,7 +65,7 @@ impl Policies {
 
     /// What `decide` says, whose questions grants may answer. With `never`
     /// nobody is asked.
-    pub(super) fn decide(
+    pub(crate) fn decide(
         &self,
         decide: Decide,
         never: bool,
@@ -78,7 +78,7 @@ impl Policies {
 
     /// The hooks before a tool.
     #[cfg(unix)]
-    pub(super) fn hooks_before(
+    pub(crate) fn hooks_before(
         &self,
         never: bool,
     ) -> impl Policy<CallView, Decision> + Clone + Send + Sync + 'static {
@@ -90,7 +90,7 @@ impl Policies {
 
     /// The hooks before a tool: none on this system.
     #[cfg(not(unix))]
-    pub(super) fn hooks_before(
+    pub(crate) fn hooks_before(
         &self,
         _: bool,
     ) -> impl Fn(&CallView) -> Decision + Clone + Send + Sync + 'static {
@@ -99,20 +99,20 @@ impl Policies {
 
     /// The hooks after a tool.
     #[cfg(unix)]
-    pub(super) fn hooks_after(&self) -> toolfall::hooks::PostHooks {
+    pub(crate) fn hooks_after(&self) -> toolfall::hooks::PostHooks {
         self.hooks.post()
     }
 
     /// The hooks after a tool: none on this system.
     #[cfg(not(unix))]
-    pub(super) fn hooks_after(
+    pub(crate) fn hooks_after(
         &self,
     ) -> impl Fn(&PostRequest) -> PostDecision + Clone + Send + Sync + 'static {
         |_: &PostRequest| PostDecision::accept()
     }
 
     /// The reminder of repeats, if there is one.
-    pub(super) fn remind(
+    pub(crate) fn remind(
         &self,
     ) -> impl Fn(&PostRequest) -> PostDecision + Clone + Send + Sync + 'static {
         let reminder = self.reminder.clone();
@@ -128,7 +128,7 @@ impl Policies {
 
     /// Says that `batch`, the run's `number`th, begins for `scope`.
     #[cfg_attr(not(unix), expect(unused_variables, reason = "for hooks alone"))]
-    pub(super) fn begin(&self, batch: &Batch, number: u64, scope: &Scope) {
+    pub(crate) fn begin(&self, batch: &Batch, number: u64, scope: &Scope) {
         // A turn begins when the user has spoken.
         if batch.turn.is_some()
             && let Some(reminder) = &self.reminder
@@ -140,7 +140,7 @@ impl Policies {
     }
 
     /// The budget that ends the run, if one does.
-    pub(super) fn ends(&self) -> Option<Ending> {
+    pub(crate) fn ends(&self) -> Option<Ending> {
         let exceeded = self.budgets.exceeded(None).filter(|_| self.ends_run);
         exceeded.map(Ending::Budget)
     }
