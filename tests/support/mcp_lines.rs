@@ -1,6 +1,11 @@
 //! A client that speaks MCP in lines, as plainly as it goes.
 
-#![allow(dead_code, reason = "every test uses its own part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::similar_names,
+    reason = "every test uses its own part of it"
+)]
 
 use std::time::Duration;
 

@@ -167,6 +167,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let (state, is_session) = self.state(&context);
+        let _answering = state.call(context.id.clone());
         if state.stop.is_cancelled() {
             return Err(stopping());
         }

@@ -66,7 +66,11 @@ pub(super) fn keep(
 ) -> Option<String> {
     let mut bytes = [0_u8; 24];
     getrandom::fill(&mut bytes).ok()?;
-    let word: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let word: String = digits
+        .map(|digit| char::from(hex[usize::from(digit)]))
+        .collect();
     let token = running.token.clone();
     let waiting = Waiting {
         running,

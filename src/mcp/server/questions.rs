@@ -1,6 +1,6 @@
 //! Questions about calls, on their way to the client that made the call.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{ElicitRequest, ElicitRequestParams, ElicitationSchema};
@@ -153,7 +153,7 @@ fn schema() -> ElicitationSchema {
         },
         "required": ["decision"],
     });
-    serde_json::from_value(schema).unwrap_or_else(|_| ElicitationSchema::new(Default::default()))
+    serde_json::from_value(schema).unwrap_or_else(|_| ElicitationSchema::new(BTreeMap::new()))
 }
 
 /// Reads what a client answered. Only the very word `approve` in an accepted

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rmcp::RoleServer;
 use rmcp::model::RequestId;
@@ -21,9 +21,8 @@ const OTHERS: usize = 64;
 pub(super) struct State {
     number: u64,
     calls: AtomicU64,
-    /// Requests that were read and are not answered yet; whether they are
-    /// calls.
-    unanswered: Mutex<HashMap<RequestId, bool>>,
+    /// Requests that were read and are not answered yet.
+    unanswered: Mutex<HashMap<RequestId, Unanswered>>,
     limit: usize,
     /// Told whenever a request is answered.
     pub(super) settled: Notify,
@@ -39,6 +38,29 @@ pub(super) struct State {
     chosen: OnceLock<Option<(Session, Scope)>>,
     /// Streams over HTTP that somebody reads.
     pub(super) readers: AtomicUsize,
+}
+
+struct Unanswered {
+    is_call: bool,
+    is_cancelled: bool,
+}
+
+/// A call whose handler runs.
+pub(super) struct Answering {
+    state: Arc<State>,
+    id: RequestId,
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        let is_over = {
+            let unanswered = self.state.unanswered();
+            unanswered.get(&self.id).is_some_and(|it| it.is_cancelled)
+        };
+        if is_over {
+            self.state.answered(&self.id);
+        }
+    }
 }
 
 /// Why a request is not taken.
@@ -71,7 +93,7 @@ impl State {
         })
     }
 
-    fn unanswered(&self) -> std::sync::MutexGuard<'_, HashMap<RequestId, bool>> {
+    fn unanswered(&self) -> MutexGuard<'_, HashMap<RequestId, Unanswered>> {
         self.unanswered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -83,20 +105,49 @@ impl State {
         if unanswered.contains_key(id) {
             return Err(Refused::Repeated);
         }
-        let same = unanswered.values().filter(|call| **call == is_call).count();
+        let same = unanswered
+            .values()
+            .filter(|it| it.is_call == is_call)
+            .count();
         if same >= if is_call { self.limit } else { OTHERS } {
             return Err(Refused::TooMany);
         }
-        unanswered.insert(id.clone(), is_call);
+        let new = Unanswered {
+            is_call,
+            is_cancelled: false,
+        };
+        unanswered.insert(id.clone(), new);
         Ok(())
     }
 
-    /// Notes that a request has its answer, or will have none. Says whether it
-    /// was waiting for one.
-    pub(super) fn answered(&self, id: &RequestId) -> bool {
-        let was_open = self.unanswered().remove(id).is_some();
+    /// Notes that a request has its answer.
+    pub(super) fn answered(&self, id: &RequestId) {
+        self.unanswered().remove(id);
         self.settled.notify_waiters();
-        was_open
+    }
+
+    /// Notes that a request will have no answer. A call keeps its id until it
+    /// [has ended](Self::call): what it still comes to must not be taken for
+    /// the answer to another one.
+    pub(super) fn cancelled(&self, id: &RequestId) {
+        {
+            let mut unanswered = self.unanswered();
+            match unanswered.get_mut(id) {
+                Some(call) if call.is_call => call.is_cancelled = true,
+                _ => {
+                    unanswered.remove(id);
+                }
+            }
+        }
+        self.settled.notify_waiters();
+    }
+
+    /// A call that is being answered, until what is returned is dropped.
+    pub(super) fn call(self: &Arc<Self>, id: RequestId) -> Answering {
+        Answering {
+            state: self.clone(),
+            id,
+        }
     }
 
     pub(super) fn is_settled(&self) -> bool {

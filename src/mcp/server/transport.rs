@@ -119,7 +119,7 @@ impl<T: Transport<RoleServer>> Watched<T> {
                     && let Some(id) = &cancelled.params.request_id
                 {
                     // It will have no answer.
-                    self.state.answered(id);
+                    self.state.cancelled(id);
                 }
                 Some(JsonRpcMessage::Notification(notification))
             }
@@ -199,9 +199,9 @@ impl<T: Transport<RoleServer> + 'static> Transport<RoleServer> for Watched<T> {
             _ => None,
         };
         let state = self.state.clone();
-        let send = self.inner.send(item);
+        let sending = self.inner.send(item);
         async move {
-            let sent = send.await;
+            let sent = sending.await;
             if let Some(id) = &answered {
                 state.answered(id);
             }

@@ -28,6 +28,10 @@ pub(super) struct Gate {
     sessions: Arc<Sessions>,
 }
 
+#[expect(
+    clippy::result_large_err,
+    reason = "an answer goes out as it is, and no request asks often"
+)]
 impl Gate {
     pub(super) fn new(options: &HttpOptions, life: Life, sessions: Arc<Sessions>) -> Self {
         let mut tokens = options.tokens.clone();

@@ -141,8 +141,15 @@ impl SessionManager for Sessions {
                 })?;
             request.request.extensions_mut().insert(Admitted);
         }
-        let stream = self.local.create_stream(id, message).await?;
-        Ok(self.read(id, stream))
+        let request = match &message {
+            JsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let stream = self.local.create_stream(id, message).await;
+        if let (Err(_), Some(request), Some(state)) = (&stream, request, self.state(id)) {
+            state.answered(&request);
+        }
+        Ok(self.read(id, stream?))
     }
 
     async fn accept_message(
