@@ -119,11 +119,6 @@ pub(crate) struct Upstream {
 }
 
 impl Config {
-    /// Whether there are servers whose tools come later than the others.
-    pub(crate) fn has_upstreams(&self) -> bool {
-        self.written.mcp.iter().any(|mcp| !mcp.disabled)
-    }
-
     /// Whether a tool of a server may have this name, though it is not there.
     pub(crate) fn may_come(&self, name: &str) -> bool {
         let mut live = self.written.mcp.iter().filter(|mcp| !mcp.disabled);
@@ -270,6 +265,9 @@ impl Config {
             None => None,
         };
         let folder = self.folder(cwd.as_deref());
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        // However the file was named: a slash at the end makes no difference.
+        let folder: PathBuf = folder.components().collect();
         key.push_str(&format!("{folder:?}"));
         if let Some(cwd) = mcp
             .cwd
