@@ -13,8 +13,10 @@ use mcp_peer::{Events, Peer, World, peers, tool};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+use toolfall::host::Host;
 use toolfall::mcp::client::{
-    ConnectError, Connector, EventKind, LoadError, McpServer, Reconnect, ServerState, Wire,
+    ConnectError, Connector, EventKind, LoadError, McpServer, McpSource, Reconnect, ServerState,
+    Wire,
 };
 use toolfall::{CallRequest, Pipeline, Registry, ToolResult};
 
@@ -504,4 +506,67 @@ async fn no_call_falls_between_two_listings() {
         assert!(caller.await.unwrap() > 0);
     }
     answering.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_may_drop_the_source_that_it_hears_of() {
+    let held: Arc<Mutex<Option<McpSource>>> = Arc::default();
+    let taken = held.clone();
+    let world = World::with(|server| {
+        server.on_event(move |event| {
+            if matches!(event.kind(), EventKind::Reconnecting { .. }) {
+                drop(taken.lock().unwrap().take());
+            }
+        })
+    })
+    .await;
+    let mut states = world.source.states();
+    *held.lock().unwrap() = Some(world.source);
+    let mut peer = world.peer;
+    peer.die();
+    let disposed = |state: &ServerState| *state == ServerState::Disposed;
+    states.wait_for(disposed).await.unwrap();
+    assert!(world.registry.names(None).is_empty());
+    let mut peers = world.peers;
+    sleep(Duration::from_secs(3600)).await;
+    assert!(peers.none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_scope_that_holds_a_source_disposes_it() {
+    let host = Host::new();
+    let registry = host.registry().clone();
+    let open = host.open("agent");
+    let (connector, mut peers) = peers();
+    let server = McpServer::over("srv", connector).unwrap();
+    let (source, peer) = tokio::join!(server.load_in(&registry, open.scope()), async {
+        let mut peer = peers.next().await;
+        peer.introduce().await;
+        peer.list(&["work"]).await;
+        peer
+    });
+    open.hold(source.unwrap());
+    let scope = open.scope().clone();
+    assert_eq!(registry.names(Some(&scope)), ["mcp__srv__work"]);
+    drop(open);
+    assert!(registry.names(Some(&scope)).is_empty());
+    closed(peer).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_may_dispose_at_once_and_all_of_them_wait() {
+    let world = World::up().await;
+    let peer = world.peer;
+    let since = Instant::now();
+    let going = async {
+        peer.stopped().await;
+        sleep(2_000 * MS).await;
+        drop(peer);
+    };
+    let dispose = || async {
+        world.source.dispose().await;
+        assert!(since.elapsed() >= 2_000 * MS);
+    };
+    tokio::join!(dispose(), dispose(), dispose(), going);
+    assert!(!world.events.has("may be incomplete"));
 }

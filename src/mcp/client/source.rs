@@ -40,7 +40,8 @@ impl McpServer {
     /// [`load`](Self::load), with the tools for `scope` and what is nested in
     /// it. When the scope is disposed, the tools go; the server goes when the
     /// source is dropped, or with the next listing: see
-    /// [`OpenScope::hold`](crate::host::OpenScope::hold).
+    /// [`OpenScope::hold`](crate::host::OpenScope::hold). A name is used once
+    /// on a registry, whatever the scope.
     ///
     /// # Errors
     ///

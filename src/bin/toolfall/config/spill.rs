@@ -66,6 +66,11 @@ pub(super) struct Table {
 }
 
 impl Config {
+    /// Whether results that are too long are cut.
+    pub(crate) const fn spills(&self) -> bool {
+        self.written.spill.is_some()
+    }
+
     /// The policy, which does nothing if the file has no such table. `root` is
     /// the folder that the command line names for the file tools; `log` is
     /// the session.

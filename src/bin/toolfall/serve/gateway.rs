@@ -95,6 +95,11 @@ impl Gateway {
         let mut server = PipelineServer::builder(pipeline, host.registry().clone())
             .scope(move |_| scope.clone())
             .answerers(&answerers);
+        if config.spills() {
+            // What is too long is cut, and the value with it: a client that
+            // was promised one would take its lack for a fault.
+            server = server.without_structured_content();
+        }
         if let Some(name) = serving.name {
             server = server.name(name);
         }
@@ -212,8 +217,7 @@ impl Gateway {
             self.agents.root(),
             &self.recorder,
         )?;
-        // One goes before the other comes, so that two are never there.
-        self.guard = None;
+        // The old one goes when the new one is there: nothing is unguarded.
         let guards = self.host.guards();
         self.guard = asking
             .permission

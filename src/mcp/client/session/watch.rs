@@ -192,17 +192,17 @@ impl<T> Watched<T> {
                 }
                 Some(JsonRpcMessage::Response(response))
             }
-            JsonRpcMessage::Error(error) => match &error.id {
-                Some(id) => self.settle(id).then_some(JsonRpcMessage::Error(error)),
-                None => {
-                    let message = toolfall_layers::printable(&error.error.message, 200);
-                    (self.events)(SessionEvent::Garbage(format!(
-                        "an error for no request: {message} ({})",
-                        error.error.code.0
-                    )));
-                    Some(JsonRpcMessage::Error(error))
+            JsonRpcMessage::Error(error) => {
+                if let Some(id) = &error.id {
+                    return self.settle(id).then_some(JsonRpcMessage::Error(error));
                 }
-            },
+                let message = toolfall_layers::printable(&error.error.message, 200);
+                (self.events)(SessionEvent::Garbage(format!(
+                    "an error for no request: {message} ({})",
+                    error.error.code.0
+                )));
+                Some(JsonRpcMessage::Error(error))
+            }
             request @ JsonRpcMessage::Request(_) => Some(request),
         }
     }
