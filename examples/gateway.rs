@@ -52,8 +52,8 @@ impl Connector for Inside {
             let (ours, theirs) = tokio::io::duplex(1 << 16);
             tokio::spawn(async move {
                 let (reader, writer) = tokio::io::split(theirs);
-                let served = server.serve(reader, writer, CancellationToken::new());
-                if let Err(error) = served.await {
+                let session = server.serve(reader, writer, CancellationToken::new());
+                if let Err(error) = session.await {
                     eprintln!("{error}");
                 }
             });

@@ -1,5 +1,7 @@
 //! `toolfall serve`: a gateway in front of servers.
 #![cfg(target_os = "linux")]
+// Processes are waited for by the clock on the wall.
+#![allow(clippy::disallowed_methods)]
 
 #[path = "support/gateway.rs"]
 mod peer;
@@ -15,8 +17,8 @@ use support::Place;
 
 /// A table for the small server.
 fn small(name: &str, tools: &[&str]) -> String {
-    let tools: String = tools.iter().map(|tool| format!(", {tool:?}")).collect();
-    format!("[[mcp]]\nname = \"{name}\"\ncommand = \"python3\"\nargs = [\"server.py\"{tools}]\n")
+    let args = [&["server.py"], tools].concat();
+    format!("[[mcp]]\nname = \"{name}\"\ncommand = \"python3\"\nargs = {args:?}\n")
 }
 
 const ALLOW: &str = "[policy]\notherwise = \"allow\"\n";

@@ -5,6 +5,8 @@
 //! `TOOLFALL_MCP_PYTHON` (the `bin` of a virtual environment) name where the
 //! packages are.
 #![cfg(target_os = "linux")]
+// Processes are waited for by the clock on the wall.
+#![allow(clippy::disallowed_methods)]
 
 #[path = "support/gateway.rs"]
 mod peer;
@@ -308,13 +310,14 @@ fn config(servers: &[Published]) -> String {
             .iter()
             .map(|(name, value)| format!("{name} = {value:?}"))
             .collect();
-        text += &format!(
+        let table = format!(
             "[[mcp]]\nname = {:?}\ncommand = {:?}\nargs = {:?}\nenv = {{ {} }}\ninherit_env = true\nstrict = true\nconnect_timeout_ms = 120000\n",
             server.name,
-            server.program,
+            server.program.to_string_lossy(),
             server.args,
             env.join(", ")
         );
+        text.push_str(&table);
     }
     text
 }

@@ -359,7 +359,7 @@ async fn sessions_are_bounded_and_idle_ones_end_with_their_calls() {
         .await
         .unwrap();
     until(&site.begun, 1).await;
-    tokio::time::sleep(Duration::from_millis(1000)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(site.ended.load(Ordering::SeqCst), 0);
     // The client goes: so does its call, in a while.
     drop(reading);

@@ -200,12 +200,12 @@ pub(crate) struct Serve {
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
 
-    /// Serve clients over HTTP, at http://ADDR/mcp. Other addresses than loopback want a token.
+    /// Serve clients over HTTP, at <http://ADDR/mcp>. Other addresses than loopback want a token.
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8848")]
     pub(crate) http: Option<SocketAddr>,
 
     /// A file with the token that clients must send [default: the configuration's, else the
-    /// variable TOOLFALL_TOKEN].
+    /// variable `TOOLFALL_TOKEN`].
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
 

@@ -18,6 +18,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// let options = ToolOptions::new().timeout(Duration::from_secs(5)).trust_hints();
 /// assert_eq!(options.call_timeout(), Duration::from_secs(5));
 /// ```
+// Each is a choice of its own, and all combinations make sense.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone)]
 pub struct ToolOptions {
     timeout: Duration,

@@ -1,6 +1,7 @@
 //! `[[mcp]]`: servers whose tools are there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,8 @@ use crate::error::{Error, chain};
 /// (`command`), or an address (`url`). Its tools are called
 /// `mcp__<name>__<tool>`. `${NAME}` in its texts is a variable of the
 /// environment, `${NAME:-default}` has a default, and `$${` stands for `${`.
+// Each is a choice of its own, and nearly all combinations make sense.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Mcp {
@@ -161,8 +164,9 @@ impl Config {
                 mcp.raw_names
             )
         );
-        key += &format!("{:?}", (mcp.legacy, &mcp.pass_env, mcp.inherit_env));
-        key += &format!("{:?}", mcp.reconnect.as_ref().map(Spanned::get_ref));
+        let _ = write!(key, "{:?}", (mcp.legacy, &mcp.pass_env, mcp.inherit_env));
+        let again = mcp.reconnect.as_ref().map(Spanned::get_ref);
+        let _ = write!(key, "{again:?}");
         // What is left out may name variables that are not there.
         let text = |text: &Spanned<String>, key: &mut String| {
             if mcp.disabled {
@@ -170,7 +174,7 @@ impl Config {
             }
             let read = expanded(text.get_ref(), |name| std::env::var(name).ok());
             let read = read.map_err(|message| source.error(Some(text.span()), &message))?;
-            key.push_str(&format!("{read:?}"));
+            let _ = write!(key, "{read:?}");
             Ok::<_, Error>(read.into_owned())
         };
         let server = match (&mcp.command, &mcp.url) {
@@ -268,7 +272,7 @@ impl Config {
         let folder = std::path::absolute(&folder).unwrap_or(folder);
         // However the file was named: a slash at the end makes no difference.
         let folder: PathBuf = folder.components().collect();
-        key.push_str(&format!("{folder:?}"));
+        key.push_str(&folder.to_string_lossy());
         if let Some(cwd) = mcp
             .cwd
             .as_ref()

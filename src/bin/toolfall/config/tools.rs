@@ -79,6 +79,9 @@ enum Else {
     Show,
 }
 
+/// A tool, and where in the file it is.
+type Placed = (ToolDef, Option<Range<usize>>);
+
 impl Config {
     /// Registers every tool that the file names. With `replay`, only those
     /// that answer from a record.
@@ -105,11 +108,7 @@ impl Config {
 
     /// The tools that [`register`](Self::register) registers, and where in the
     /// file each is.
-    pub(crate) fn tools(
-        &self,
-        root: Option<&Path>,
-        replay: bool,
-    ) -> Result<Vec<(ToolDef, Option<Range<usize>>)>, Error> {
+    pub(crate) fn tools(&self, root: Option<&Path>, replay: bool) -> Result<Vec<Placed>, Error> {
         self.check_pointers()?;
         let mut tools = Vec::new();
         let mut add = |tool: ToolDef, at| tools.push((self.with_secrets(tool), at));

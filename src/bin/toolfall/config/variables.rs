@@ -17,10 +17,10 @@ pub(crate) fn is_variable(name: &str) -> bool {
 /// # Errors
 ///
 /// A message that says what was expected.
-pub(super) fn expanded<'a>(
-    text: &'a str,
+pub(super) fn expanded(
+    text: &str,
     look_up: impl Fn(&str) -> Option<String>,
-) -> Result<Cow<'a, str>, String> {
+) -> Result<Cow<'_, str>, String> {
     if !text.contains("${") {
         return Ok(Cow::Borrowed(text));
     }

@@ -58,10 +58,10 @@ impl Found {
             }
         }
         // The settings of Visual Studio Code have them one level deeper.
-        if let Some(Value::Object(inner)) = whole.remove("mcp") {
-            if whole.is_empty() || inner.contains_key("servers") {
-                whole = inner;
-            }
+        if let Some(Value::Object(inner)) = whole.remove("mcp")
+            && (whole.is_empty() || inner.contains_key("servers"))
+        {
+            whole = inner;
         }
         let inputs = match whole.remove("inputs") {
             Some(Value::Array(inputs)) => inputs,

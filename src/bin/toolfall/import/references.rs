@@ -1,5 +1,7 @@
 //! References in a client's file to what stands elsewhere.
 
+use std::fmt::Write as _;
+
 /// `text` with its references as `toolfall.toml` writes them, `${NAME}`, and
 /// those that have no counterpart there.
 pub(super) fn translated(text: &str) -> (String, Vec<String>) {
@@ -15,13 +17,14 @@ pub(super) fn translated(text: &str) -> (String, Vec<String>) {
             continue;
         };
         rest = after;
-        match meant(inside) {
-            Some(name) => out.push_str(&format!("${{{name}}}")),
-            None => {
-                strange.push(format!("${{{inside}}}"));
-                out.push_str(&format!("$${{{inside}}}"));
-            }
+        if let Some(name) = meant(inside) {
+            let _ = write!(out, "${{{name}}}");
+            continue;
         }
+        let sign = format!("${{{inside}}}");
+        out.push('$');
+        out.push_str(&sign);
+        strange.push(sign);
     }
     out.push_str(rest);
     (out, strange)

@@ -29,6 +29,8 @@ use crate::screen::Screen;
 const NOTE: usize = 500;
 
 /// Runs everything, and says with which status the program ends.
+// One thing after the other, each used once.
+#[allow(clippy::too_many_lines)]
 pub(crate) async fn run(args: Run) -> Result<u8, Error> {
     let config = Config::find(args.config.as_deref(), &args.files)?;
     let queue = Queue::open(

@@ -155,16 +155,18 @@ impl Gateway {
     ///
     /// Dropping the future loses nothing.
     pub(super) async fn tend(&mut self) {
-        let mut changes = self.host.registry().changes();
+        // What came while nobody looked.
+        self.agents.hide_again(self.host.registry());
+        let mut news = self.host.registry().changes();
         loop {
             tokio::select! {
-                changed = changes.changed() => {
-                    if changed.is_err() {
+                heard = news.changed() => {
+                    if heard.is_err() {
                         std::future::pending::<()>().await;
                     }
                     // Hiding is a change itself, and is not to be answered.
                     self.agents.hide_again(self.host.registry());
-                    changes.mark_unchanged();
+                    news.mark_unchanged();
                 }
                 () = self.upstreams.late() => {}
             }

@@ -88,8 +88,8 @@ pub(super) async fn stdio(
     server: PipelineServer,
     shutdown: CancellationToken,
 ) -> Result<(), Error> {
-    let served = server
+    let ended = server
         .serve(tokio::io::stdin(), tokio::io::stdout(), shutdown)
         .await;
-    served.map_err(|error| Error::own("standard input and output cannot be served", &error))
+    ended.map_err(|error| Error::own("standard input and output cannot be served", &error))
 }

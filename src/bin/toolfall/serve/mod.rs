@@ -70,7 +70,7 @@ pub(crate) async fn serve(args: Serve) -> Result<u8, Error> {
         rules: None,
         remedy: Box::new(remedy),
     };
-    gateway(config, options, place).await
+    Box::pin(gateway(config, options, place)).await
 }
 
 /// Where to serve: standard input and output, unless an address is said or a
@@ -93,7 +93,7 @@ fn place(
 
 /// Serves standard input and output, whatever a file says.
 pub(crate) async fn stdio(config: Config, options: Options) -> Result<u8, Error> {
-    gateway(config, options, Place::Stdio).await
+    Box::pin(gateway(config, options, Place::Stdio)).await
 }
 
 async fn gateway(config: Config, mut options: Options, place: Place) -> Result<u8, Error> {
@@ -163,12 +163,12 @@ async fn served(
     let mut hangups = Hangups::new()?;
     loop {
         tokio::select! {
-            served = &mut serving => return served,
+            ended = &mut serving => return ended,
             () = interrupt.abandon().cancelled() => return Ok(()),
             () = gateway.tend() => {}
             () = hangups.next() => {
                 let reloaded = tokio::select! {
-                    served = &mut serving => return served,
+                    ended = &mut serving => return ended,
                     () = interrupt.abandon().cancelled() => return Ok(()),
                     reloaded = gateway.reload() => reloaded,
                 };
@@ -222,6 +222,6 @@ impl Hangups {
         if self.signal.recv().await.is_some() {
             return;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
