@@ -1,7 +1,7 @@
 //! The official conformance package against our client.
 //!
 //! Runs where `TOOLFALL_NODE` names a Node of version 22 and
-//! `TOOLFALL_MCP_CONFORMANCE` the package's `dist/index.js`, as `.ci/run`
+//! `TOOLFALL_MCP_CONFORMANCE` the `dist/index.js` of version 0.2, as `.ci/run`
 //! installs them; else it says that it did not.
 //!
 //! Left out, with the reason:
@@ -13,8 +13,10 @@
 //!   `null` sent for a member that its own schema calls a boolean, which the
 //!   pipeline refuses first.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+#[path = "support/mcp_conformance.rs"]
+mod support;
+
+use support::{Suite, example};
 
 const HEADERS: &str = r#"{"region":"us-west1","priority":42,"verbose":false,"debug":true,"empty_val":"","method_val":"test-method","float_val":3.14159,"non_ascii_val":"Hello, 世界","whitespace_val":" padded ","leading_space_val":" us-west1","trailing_space_val":"us-west1 ","internal_space_val":"us west 1","query":"SELECT 1"}"#;
 
@@ -78,50 +80,25 @@ const SCENARIOS: &[Scenario] = &[
     ),
 ];
 
-fn named(variable: &str) -> Option<PathBuf> {
-    let found = std::env::var_os(variable).map(PathBuf::from);
-    if found.is_none() {
-        println!("skipped: {variable} is not set");
-    }
-    found
-}
-
-/// The example `mcp_client`, which is built with the tests.
-fn client() -> PathBuf {
-    let test = std::env::current_exe().expect("this program");
-    let folder = test.ancestors().nth(2).expect("the folder of the build");
-    folder.join("examples/mcp_client")
-}
-
 #[test]
 fn the_scenarios_of_the_official_package_pass() {
-    let (Some(node), Some(package)) = (named("TOOLFALL_NODE"), named("TOOLFALL_MCP_CONFORMANCE"))
-    else {
+    let Some(suite) = Suite::named("TOOLFALL_MCP_CONFORMANCE") else {
         return;
     };
     let failed: Vec<String> = SCENARIOS
         .iter()
-        .filter_map(|scenario| played(scenario, &node, &package).err())
+        .filter_map(|scenario| played(scenario, &suite).err())
         .collect();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-fn played(scenario: &Scenario, node: &Path, package: &Path) -> Result<(), String> {
-    let quoted: Vec<String> = scenario
-        .arguments
-        .iter()
-        .map(|argument| format!("'{argument}'"))
-        .collect();
-    let command = format!("{} {}", client().display(), quoted.join(" "));
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let output = Command::new(node)
-        .arg(package)
-        .args(["client", "--scenario", scenario.name, "--command", &command])
-        .current_dir(&folder)
-        .output()
-        .map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let said = said + String::from_utf8_lossy(&output.stderr);
+fn played(scenario: &Scenario, suite: &Suite) -> Result<(), String> {
+    let mut command = example("mcp_client").display().to_string();
+    for argument in scenario.arguments {
+        command.push_str(&format!(" '{argument}'"));
+    }
+    let arguments = ["client", "--scenario", scenario.name, "--command", &command];
+    let (_, said) = suite.run(&arguments);
     let passed = format!("Passed: {},", scenario.passed);
     println!("{}: {passed}", scenario.name);
     if said.contains(&passed) {

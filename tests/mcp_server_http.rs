@@ -468,3 +468,36 @@ async fn a_shutdown_ends_sessions_and_lets_nobody_in() {
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     until(&site.ended, 1).await;
 }
+
+#[tokio::test]
+async fn the_client_of_a_library_speaks_either_protocol() {
+    use rmcp::model::{CallToolRequestParams, ProtocolVersion};
+    use rmcp::service::{ClientLifecycleMode, serve_client_with_lifecycle};
+    let registry = registry([echo("echo")]);
+    let pipeline = Pipeline::builder(registry.clone()).build();
+    let server = PipelineServer::builder(pipeline, registry).build();
+    for mode in [
+        ClientLifecycleMode::Initialize,
+        ClientLifecycleMode::Discover {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        },
+    ] {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(theirs);
+        let serving = server.clone();
+        let served = tokio::spawn(async move {
+            serving
+                .serve(reader, writer, CancellationToken::new())
+                .await
+        });
+        let client = serve_client_with_lifecycle((), ours, mode).await.unwrap();
+        let tools = client.list_all_tools().await.unwrap();
+        assert_eq!(tools[0].name, "echo");
+        let mut call = CallToolRequestParams::new("echo");
+        call.arguments = json!({"a": 1}).as_object().cloned();
+        let result = client.call_tool(call).await.unwrap();
+        assert_eq!(result.structured_content, Some(json!({"a": 1})));
+        client.cancel().await.unwrap();
+        served.await.unwrap().unwrap();
+    }
+}
