@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn what_is_no_json_becomes_spaces() {
         for (written, wanted) in [
-            ("{\"a\": 1, // one\n}", "{\"a\": 1         \n}"),
+            ("{\"a\": 1, // one\n}", "{\"a\": 1        \n}"),
             ("[1, /* two\n */ 2,]", "[1,       \n    2 ]"),
             ("{\"a\": \"// no, \\\"}\"}", "{\"a\": \"// no, \\\"}\"}"),
             ("[,]", "[ ]"),
