@@ -109,6 +109,25 @@ fn the_quickstart_is_valid_and_an_unknown_key_is_not() {
     }
 }
 
+/// What the README says to write is taken by the program, not only by the schema.
+#[test]
+fn the_gateway_of_the_readme_is_valid() {
+    let readme = include_str!("../README.md");
+    let blocks = readme.split("```toml\n").skip(1);
+    let block = blocks
+        .filter_map(|rest| rest.split("```").next())
+        .find(|block| block.contains("[[mcp]]"))
+        .expect("a configuration");
+    assert_eq!(wrong(&schema(), block), None);
+    let place = Place::new();
+    place.write("toolfall.toml", block);
+    // All of it is read before the address is refused.
+    let args = ["serve", "--http", "192.0.2.1:1"];
+    let ran = place.command(&args).env("GITHUB_TOKEN", "x").output();
+    let err = String::from_utf8_lossy(&ran.expect("it starts").stderr).into_owned();
+    assert!(err.contains("expected a token for 192.0.2.1:1"), "{err}");
+}
+
 /// An unknown key is answered with its place and the known ones, which are
 /// those of the schema.
 #[test]
