@@ -93,10 +93,10 @@ fn the_scenarios_of_the_official_package_pass() {
 }
 
 fn played(scenario: &Scenario, suite: &Suite) -> Result<(), String> {
-    let mut command = example("mcp_client").display().to_string();
-    for argument in scenario.arguments {
-        command.push_str(&format!(" '{argument}'"));
-    }
+    let quoted = scenario.arguments.iter().map(|it| format!("'{it}'"));
+    let program = example("mcp_client").display().to_string();
+    let command: Vec<String> = std::iter::once(program).chain(quoted).collect();
+    let command = command.join(" ");
     let arguments = ["client", "--scenario", scenario.name, "--command", &command];
     let (_, said) = suite.run(&arguments);
     let passed = format!("Passed: {},", scenario.passed);

@@ -485,7 +485,7 @@ async fn the_client_of_a_library_speaks_either_protocol() {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(theirs);
         let serving = server.clone();
-        let served = tokio::spawn(async move {
+        let ended = tokio::spawn(async move {
             serving
                 .serve(reader, writer, CancellationToken::new())
                 .await
@@ -498,6 +498,6 @@ async fn the_client_of_a_library_speaks_either_protocol() {
         let result = client.call_tool(call).await.unwrap();
         assert_eq!(result.structured_content, Some(json!({"a": 1})));
         client.cancel().await.unwrap();
-        served.await.unwrap().unwrap();
+        ended.await.unwrap().unwrap();
     }
 }

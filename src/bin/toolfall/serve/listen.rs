@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use toolfall::mcp::server::{HttpOptions, PipelineServer};
 
-use super::note;
+use super::{note, streams};
 use crate::config::{Serving, token};
 use crate::error::Error;
 
@@ -88,8 +88,7 @@ pub(super) async fn stdio(
     server: PipelineServer,
     shutdown: CancellationToken,
 ) -> Result<(), Error> {
-    let ended = server
-        .serve(tokio::io::stdin(), tokio::io::stdout(), shutdown)
-        .await;
+    let (input, output) = streams::standard();
+    let ended = server.serve(input, output, shutdown).await;
     ended.map_err(|error| Error::own("standard input and output cannot be served", &error))
 }

@@ -4,6 +4,7 @@ mod drained;
 mod gateway;
 mod listen;
 mod prepared;
+mod streams;
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
