@@ -36,7 +36,8 @@ fn published(folder: Option<&str>) -> Stdio {
     match folder {
         Some(folder) => {
             let index = Path::new(folder).join(NAME).join("dist/index.js");
-            Stdio::new("node").args([index.into_os_string(), "stdio".into()])
+            let node = std::env::var_os("TOOLFALL_NODE").unwrap_or_else(|| "node".into());
+            Stdio::new(node).args([index.into_os_string(), "stdio".into()])
         }
         None => Stdio::new("npx").args(["-y", &format!("{NAME}@2026.8.31"), "stdio"]),
     }

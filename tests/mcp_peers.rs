@@ -46,7 +46,12 @@ fn node(npm: &Path, package: &str, args: &[&str]) -> (PathBuf, Vec<String>) {
     let index = npm.join(format!("@modelcontextprotocol/{package}/dist/index.js"));
     let mut words = vec![index.to_string_lossy().into_owned()];
     words.extend(args.iter().map(|&arg| arg.to_owned()));
-    (PathBuf::from("node"), words)
+    (the_node(), words)
+}
+
+/// The Node that `.ci/run` installs, or the system's own.
+fn the_node() -> PathBuf {
+    std::env::var_os("TOOLFALL_NODE").map_or_else(|| PathBuf::from("node"), PathBuf::from)
 }
 
 fn everything(npm: &Path) -> Published {
@@ -459,7 +464,7 @@ fn the_inspector_drives_it() {
     };
     let place = everything_alone(&npm);
     let inspect = |args: &[&str]| {
-        let mut command = Command::new("node");
+        let mut command = Command::new(the_node());
         command
             .arg(npm.join("@modelcontextprotocol/inspector/cli/build/cli.js"))
             .args(["--cli", env!("CARGO_BIN_EXE_toolfall"), "serve"])
