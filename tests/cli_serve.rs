@@ -89,6 +89,48 @@ fn a_person_at_the_client_is_asked() {
     checked(&place);
 }
 
+#[test]
+fn secrets_of_a_servers_tool_are_seen_by_the_server_alone() {
+    let secrets =
+        |tool: &str| format!("[[redaction.tool]]\ntool = \"{tool}\"\narguments = [\"/pin\"]\n");
+    let right = place(&format!("{}{}", secrets("mcp__a__echo"), small("a", &[])));
+    let approve: Value = serde_json::from_str(APPROVE).expect("JSON");
+    let mut client = served(&right, Some(approve));
+    let echoed = client.text("mcp__a__echo", json!({"pin": "48151623"}));
+    assert_eq!(echoed, "{\"pin\": \"48151623\"}");
+    assert!(
+        client.asked[0].contains("[redacted]") && !client.asked[0].contains("4815"),
+        "{:?}",
+        client.asked
+    );
+    assert!(client.end().0.success());
+    let log = std::fs::read_to_string(right.path("toolfall-session.jsonl")).expect("a log");
+    assert!(!log.contains("48151623"), "{log}");
+
+    // Who misspells a server is not left in the belief that it is hidden.
+    let wrong = place(&format!("{}{}", secrets("mcp__b__echo"), small("a", &[])));
+    let run = wrong.run(&["serve", "--stdio"]);
+    assert_eq!(run.status, 2, "{}", run.err);
+    assert!(run.err.contains("mcp__b__echo"), "{}", run.err);
+}
+
+/// A client that was promised a value would take its lack for a fault.
+#[test]
+fn where_long_results_are_cut_no_values_are_promised() {
+    let place = place(&format!("[spill]\n{ALLOW}{}", small("a", &[])));
+    let mut client = served(&place, None);
+    let long = "x".repeat(200_000);
+    let answer = client.call("mcp__a__echo", json!({"x": long}));
+    let whole = answer.to_string();
+    assert!(
+        !is_error(&answer) && whole.len() < 100_000,
+        "{}",
+        whole.len()
+    );
+    assert!(answer["result"].get("structuredContent").is_none());
+    assert!(client.end().0.success());
+}
+
 /// What a server says of its own tools allows nothing.
 #[test]
 fn who_cannot_be_asked_is_told_how_to_allow_a_tool() {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use toolfall::mcp::client::{
     ConfigError, LoadError, McpServer, Reconnect, ServerState, StartError,
 };
-use toolfall::mcp::tool::Definitions;
+use toolfall::mcp::tool::{Definitions, ToolOptions};
 use toolfall::{
     Arguments, BoxError, CallRequest, Pipeline, RegisterError, Registry, Scope, ToolContext,
     ToolDef, raw_tool,
@@ -288,6 +288,33 @@ async fn what_cannot_be_used_is_set_aside_and_hinders_nothing() {
     settle().await;
     assert!(world.source.quarantined().is_empty());
     assert!(world.events.has("all listed tools can be used again"));
+}
+
+/// What the host adds is on the tool; where adding fails, only that tool is
+/// missing.
+#[tokio::test(start_paused = true)]
+async fn the_host_adds_to_each_tool_what_it_knows_of_it() {
+    let registry = Registry::new();
+    let (connector, mut peers) = peers();
+    let options = ToolOptions::new().adjust(|tool| match tool.name() {
+        "mcp__one__broken" => panic!("a host's mistake"),
+        _ => tool.secret_arguments(["/pin"]),
+    });
+    let server = McpServer::over("one", connector).unwrap().strict();
+    let server = server.tool_options(options);
+    let play = async {
+        let mut peer = peers.next().await;
+        peer.introduce().await;
+        answer_list(&mut peer, &[tool("broken"), tool("good")]).await;
+        peer
+    };
+    let (source, _peer) = tokio::join!(server.load(&registry), play);
+    let source = source.unwrap();
+    assert_eq!(registry.names(None), ["mcp__one__good"]);
+    assert!(registry.redaction("mcp__one__good", None).is_some());
+    let quarantined = source.quarantined();
+    assert_eq!(quarantined.len(), 1);
+    assert!(quarantined[0].reason().contains("a host's mistake"));
 }
 
 /// conformance: MCP-26

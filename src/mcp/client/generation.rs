@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolfall_layers::Scope;
+use toolfall_layers::panic::{catch, display};
 
 use super::error::StartError;
 use crate::mcp::tool::{Caller, McpTool, Quarantine, ToolOptions};
@@ -60,13 +61,18 @@ impl Listing {
             if place % AT_ONCE == AT_ONCE - 1 {
                 tokio::task::yield_now().await;
             }
-            match compiled(tool.clone().into_tool(options.clone(), caller.clone())) {
+            // What the host adds is the host's own code.
+            let made = catch(|| tool.clone().into_tool(options.clone(), caller.clone()));
+            let made = match made {
+                Ok(tool) => compiled(tool).map_err(|error| super::events::in_full(&error)),
+                Err(panic) => Err(display(&panic)),
+            };
+            match made {
                 Ok(entry) => {
                     entries.push(entry);
                     usable.push(tool);
                 }
-                Err(error) => {
-                    let reason = super::events::in_full(&error);
+                Err(reason) => {
                     let name = Some(tool.raw_name());
                     self.quarantined.push(Quarantine::new(name, "", reason));
                 }

@@ -34,7 +34,7 @@ impl McpTool {
     /// [module](super) says.
     pub fn into_tool(self, options: ToolOptions, caller: impl Caller) -> ToolDef {
         let hints = self.hints;
-        let trusted = options.trusts_hints;
+        let (trusted, adjust) = (options.trusts_hints, options.adjust.clone());
         let name = if options.keeps_names {
             self.raw_name()
         } else {
@@ -59,7 +59,11 @@ impl McpTool {
         .validation(Validation::SchemaOrText)
         .output_schema(output)
         .render_for(move |call, value| Ok(shown.render(call, value)));
-        hints.declare(tool, trusted)
+        let tool = hints.declare(tool, trusted);
+        match adjust {
+            Some(adjust) => adjust(tool),
+            None => tool,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::images::Images;
+use crate::ToolDef;
 
 /// How long an answer is waited for unless it is said.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -28,7 +29,11 @@ pub struct ToolOptions {
     pub(super) keeps_names: bool,
     pub(super) shows_resources: bool,
     pub(super) images: Option<Arc<dyn Images>>,
+    pub(super) adjust: Option<Arc<Adjust>>,
 }
+
+/// What a host adds to a tool.
+pub(super) type Adjust = dyn Fn(ToolDef) -> ToolDef + Send + Sync;
 
 impl ToolOptions {
     /// Answers within 60 seconds, no trust in hints, content made for models.
@@ -40,6 +45,7 @@ impl ToolOptions {
             keeps_names: false,
             shows_resources: false,
             images: None,
+            adjust: None,
         }
     }
 
@@ -90,6 +96,16 @@ impl ToolOptions {
         self.images = Some(images);
         self
     }
+
+    /// Has `adjust` add to each tool what the host knows of it, before it is
+    /// registered: the places of secrets, a budget, cards. Its name is to stay.
+    ///
+    /// Called for every listing, where the server is supervised: it must not
+    /// block. A tool for which it panics is left out, with a reason.
+    pub fn adjust(mut self, adjust: impl Fn(ToolDef) -> ToolDef + Send + Sync + 'static) -> Self {
+        self.adjust = Some(Arc::new(adjust));
+        self
+    }
 }
 
 impl Default for ToolOptions {
@@ -107,6 +123,7 @@ impl fmt::Debug for ToolOptions {
             .field("keeps_names", &self.keeps_names)
             .field("shows_resources", &self.shows_resources)
             .field("images", &self.images.is_some())
+            .field("adjust", &self.adjust.is_some())
             .finish()
     }
 }

@@ -15,6 +15,7 @@ use toolfall::mcp::client::Stdio;
 use toolfall::mcp::client::{Http, McpServer, Reconnect};
 use toolfall::mcp::tool::ToolOptions;
 
+use super::redaction::Secrets;
 use super::variables::expanded;
 use super::{Config, Source};
 use crate::error::{Error, chain};
@@ -128,6 +129,12 @@ impl Config {
         live.any(|mcp| mcp.raw_names || name.starts_with("mcp__"))
     }
 
+    /// Whether one of the file's servers may bring a tool of this name.
+    pub(super) fn may_bring(&self, name: &str) -> bool {
+        let mut live = self.written.mcp.iter().filter(|mcp| !mcp.disabled);
+        live.any(|mcp| mcp.raw_names || name.starts_with(&prefix(mcp)))
+    }
+
     /// The servers of the file, without those that are disabled. With `native`
     /// what they answer is kept block by block, for another client; else it is
     /// made for models.
@@ -212,7 +219,10 @@ impl Config {
                 return Err(source.error(Some(url.span()), message));
             }
         };
-        let server = settled(mcp, server, native);
+        let prefix = prefix(mcp);
+        let secrets = self.secrets(|tool| mcp.raw_names || tool.starts_with(&prefix));
+        let _ = write!(key, "{secrets:?}");
+        let server = settled(mcp, server, native, secrets);
         server.check().map_err(|error| {
             let at = mcp
                 .reconnect
@@ -299,10 +309,15 @@ impl Config {
     }
 }
 
+/// What the names of a server's tools begin with.
+fn prefix(mcp: &Mcp) -> String {
+    format!("mcp__{}__", mcp.name.get_ref())
+}
+
 /// The server with what is said of either kind.
-fn settled(mcp: &Mcp, server: McpServer, native: bool) -> McpServer {
+fn settled(mcp: &Mcp, server: McpServer, native: bool, secrets: Secrets) -> McpServer {
     let time = |ms: NonZeroU64| Duration::from_millis(ms.get());
-    let mut options = ToolOptions::new();
+    let mut options = ToolOptions::new().adjust(move |tool| secrets.applied(tool));
     if native {
         options = options.native_content();
     }

@@ -71,6 +71,31 @@ struct Pattern {
     regex: Spanned<String>,
 }
 
+/// Where the secrets of some tools are, as it is written.
+#[derive(Clone, Debug)]
+pub(super) struct Secrets(Vec<Hidden>);
+
+#[derive(Clone, Debug)]
+struct Hidden {
+    tool: String,
+    arguments: Vec<String>,
+    results: Vec<String>,
+}
+
+impl Secrets {
+    /// The tool, with its secrets.
+    pub(super) fn applied(&self, mut tool: ToolDef) -> ToolDef {
+        for hidden in &self.0 {
+            if hidden.tool == tool.name() {
+                tool = tool
+                    .secret_arguments(hidden.arguments.clone())
+                    .secret_results(hidden.results.clone());
+            }
+        }
+        tool
+    }
+}
+
 impl Config {
     /// What is masked by what it looks like; none if nothing is.
     pub(crate) fn shapes(&self) -> Result<Option<SecretShapes>, Error> {
@@ -102,19 +127,24 @@ impl Config {
     }
 
     /// The tool, with the secrets that the file says it has.
-    pub(crate) fn with_secrets(&self, mut tool: ToolDef) -> ToolDef {
+    pub(crate) fn with_secrets(&self, tool: ToolDef) -> ToolDef {
+        self.secrets(|_| true).applied(tool)
+    }
+
+    /// Where the secrets are of the tools whose names `wanted` takes.
+    pub(super) fn secrets(&self, wanted: impl Fn(&str) -> bool) -> Secrets {
+        let texts = |pointers: &[Spanned<String>]| -> Vec<String> {
+            pointers.iter().map(|it| it.get_ref().clone()).collect()
+        };
         let written = self.written.redaction.iter();
-        for places in written.flat_map(|written| &written.tool) {
-            if places.tool.get_ref() == tool.name() {
-                let texts = |pointers: &[Spanned<String>]| -> Vec<String> {
-                    pointers.iter().map(|it| it.get_ref().clone()).collect()
-                };
-                tool = tool
-                    .secret_arguments(texts(&places.arguments))
-                    .secret_results(texts(&places.results));
-            }
-        }
-        tool
+        let places = written.flat_map(|written| &written.tool);
+        let places = places.filter(|places| wanted(places.tool.get_ref()));
+        let places = places.map(|places| Hidden {
+            tool: places.tool.get_ref().clone(),
+            arguments: texts(&places.arguments),
+            results: texts(&places.results),
+        });
+        Secrets(places.collect())
     }
 
     /// Refuses what is no pointer.
@@ -131,14 +161,15 @@ impl Config {
         Ok(())
     }
 
-    /// Refuses names of tools that are not there: who misspells one shows its
-    /// secrets. With `replay` the batches bring tools of their own.
+    /// Refuses names of tools that are not there, and that no server can bring:
+    /// who misspells one shows its secrets. With `replay` the batches bring tools of their own.
     pub(super) fn check_secrets(&self, registry: &Registry, replay: bool) -> Result<(), Error> {
         let (Some(source), Some(written)) = (&self.source, &self.written.redaction) else {
             return Ok(());
         };
         for Places { tool, .. } in &written.tool {
-            if !replay && !registry.contains(tool.get_ref(), None) {
+            let name = tool.get_ref();
+            if !replay && !registry.contains(name, None) && !self.may_bring(name) {
                 let known = registry.names(None).join(", ");
                 let message = format!(
                     "expected the name of a tool, one of {known}, found {:?}",
